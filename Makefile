@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages compare-pytorch
+.PHONY: demo test test-cuda test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -30,6 +30,10 @@ test-wgpu: tools
 	$(CARGO) clippy $(WGPU) --target-dir target --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WGPU) --target-dir target --no-deps --quiet
 	$(CARGO) test $(WGPU) --target-dir target --quiet
+
+# Every operator's samples and gradients on this machine's NVIDIA GPU, or on the host by a driver that is made for tests; `make test` has a part of them. Half an hour without a GPU.
+test-cuda:
+	OPFORGE_CUDA_SAMPLES=all $(CARGO) test --package opforge-cuda --quiet
 
 # Against candle, PyTorch and ONNX Runtime, which get an environment of their own; writes bench/RESULTS.md.
 bench: wheel bench/.venv/ready

@@ -15,6 +15,7 @@ import tempfile
 
 from ._files import checkpoint as _checkpoint
 from . import _core
+from ._files.places import mover
 from ._files.safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
 from ._files.tree import Reader, Writer
 
@@ -77,7 +78,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     """What `save` wrote to a path or an open file; of a `.safetensors` or `.npz` file by others, the dict of its tensors; the tensor of a `.npy`
     file; what `torch.save` of PyTorch wrote, in its present and its old format, as far as it is made of containers, numbers, texts and tensors.
 
-    `map_location` is the device that tensors are to be on. Tensors are copies: the file may be changed afterwards. With `mmap=True` they are
+    `map_location` is the device that tensors are to be on, a dict of such by the devices that they were on, or a function of a storage and its device's name
+    that gives a storage; without it, tensors are where they were, or in main memory where there is no such device. Tensors are copies: the file may be changed afterwards. With `mmap=True` they are
     read-only views of the file, which must keep its content as long as there are such tensors: who overwrites it changes them, and who truncates it
     ends this process (SIGBUS) when they are read; replacing it by another file of its name, as `save` does, is safe. `unpickle=True` reads a pickle,
     which may run any code: only for files whose origin you trust. `weights_only`, `pickle_module` and its arguments are there for PyTorch's programs; no value of
@@ -97,7 +99,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         if unpickle:
             return _unpickle(io.BytesIO(data), data[:9])
         if data.startswith(_NPY):
-            return _mover(map_location)(_core._load_npy_bytes(data))
+            return mover(map_location)(_core._load_npy_bytes(data))
         if _is_pickled(data):
             return _load_checkpoint(None, data, False, map_location)
         return _tree(*_core._load_safetensors_bytes(data), map_location)
@@ -108,11 +110,11 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
             file.seek(0)
             return _unpickle(file, start)
         if start.startswith(_NPY) and not mmap:
-            return _mover(map_location)(_core._load_npy_bytes(start + file.read()))
+            return mover(map_location)(_core._load_npy_bytes(start + file.read()))
     if start.startswith(_NPY):
-        return _mover(map_location)(_core._map_npy(path))
+        return mover(map_location)(_core._map_npy(path))
     if os.path.splitext(path)[1] == ".npz":
-        move = _mover(map_location)
+        move = mover(map_location)
         return {name: move(tensor) for name, tensor in _core._load_npz(path).items()}
     if _is_pickled(start):
         return _load_checkpoint(path, None, bool(mmap), map_location)
@@ -140,7 +142,7 @@ def _is_pickled(start):
 def _load_checkpoint(path, data, mmap, map_location):
     try:
         root, objects = _core._read_checkpoint(path, data, mmap)
-        return _checkpoint.Reader(objects, _mover(map_location), _parameter_class()).object(root)
+        return _checkpoint.Reader(objects, mover(map_location), _parameter_class()).object(root)
     except (TypeError, ValueError, RecursionError) as error:
         hint = "" if _is_zip(data or b"") else "; unpickle=True executes a pickle, whose origin you must trust"
         raise _core.FormatError(f"{error}{hint}") from error
@@ -159,24 +161,13 @@ def _unpickle(file, start):
 
 
 def _tree(tensors, metadata, map_location):
-    move = _mover(map_location)
+    move = mover(map_location)
     if _KEY not in metadata:
         return {name: move(tensor) for name, tensor in tensors.items()}
     try:
         return Reader(tensors, move).decode(json.loads(metadata[_KEY]))
     except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise _core.FormatError(f"malformed safetensors data: its description of the containers: {error!r}") from error
-
-
-def _mover(map_location):
-    """What brings a tensor to where `map_location` says."""
-    if isinstance(map_location, dict):
-        targets = {str(source): target for source, target in map_location.items()}
-        return lambda tensor: tensor.to(targets.get(str(tensor.device), tensor.device))
-    if map_location is None or callable(map_location):  # A function chooses among storages; there is one.
-        return lambda tensor: tensor
-    device = _core.device(map_location)
-    return lambda tensor: tensor.to(device)
 
 
 def _write(data, f):

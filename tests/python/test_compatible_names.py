@@ -14,7 +14,7 @@ ABSENT = [
     ("distributed", "TCPStore", NotImplementedError), ("fx", "replace_pattern", NotImplementedError), ("distributed.fsdp", "fully_shard", NotImplementedError),
     ("quantization", "quantize_dynamic", NotImplementedError), ("utils.cpp_extension", "load", NotImplementedError), ("cuda", "Stream", RuntimeError),
     ("cuda", "current_device", RuntimeError), ("xpu", "get_device_properties", RuntimeError), ("mps", "Event", RuntimeError),
-    ("accelerator", "set_device_index", RuntimeError), ("distributed", "get_rank", ValueError), ("distributed", "get_world_size", ValueError),
+    ("accelerator", "current_device_index", RuntimeError), ("distributed", "get_rank", ValueError), ("distributed", "get_world_size", ValueError),
 ]  # fmt: skip
 
 

@@ -38,6 +38,12 @@ functions! {
         download = "cuMemcpyDtoHAsync_v2" (*mut c_void, Address, usize, Handle);
         stream_create = "cuStreamCreate" (*mut Handle, c_uint);
         stream_wait = "cuStreamSynchronize" (Handle);
+        event_create = "cuEventCreate" (*mut Handle, c_uint);
+        event_record = "cuEventRecord" (Handle, Handle);
+        event_wait = "cuEventSynchronize" (Handle);
+        event_query = "cuEventQuery" (Handle);
+        event_elapsed = "cuEventElapsedTime" (*mut f32, Handle, Handle);
+        event_destroy = "cuEventDestroy_v2" (Handle);
         module_load = "cuModuleLoadData" (*mut Handle, *const c_void);
         module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
         launch = "cuLaunchKernel" (
@@ -48,6 +54,8 @@ functions! {
 
 /// The driver's code for memory that there is not.
 pub(crate) const OUT_OF_MEMORY: c_int = 2;
+/// The driver's code for what has not run yet.
+pub(crate) const NOT_READY: c_int = 600;
 
 /// What is asked about a device, by the driver's numbers.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opforge_core::{Error, Result};
 
@@ -46,6 +47,10 @@ pub(crate) struct Gpu {
     pub stream: Handle,
     context: Handle,
     pool: Handle,
+    /// The bytes that may be in use.
+    limit: AtomicUsize,
+    /// How often processes had forked when it was opened.
+    forks: usize,
 }
 
 // SAFETY: the driver takes its handles from any thread.
@@ -120,11 +125,24 @@ impl Gpu {
             let mut all = u64::MAX;
             checked((driver.pool_set)(pool, PoolAttribute::Threshold as c_int, (&raw mut all).cast()))?;
         }
-        Ok(Gpu { name, driver, properties, stream, context, pool })
+        let (limit, forks) = (AtomicUsize::new(usize::MAX), opforge_runtime::forks());
+        Ok(Gpu { name, driver, properties, stream, context, pool, limit, forks })
+    }
+
+    /// Whether this process is the one that opened the GPU, and none that was forked since.
+    pub fn is_ours(&self) -> bool {
+        opforge_runtime::forks() == self.forks
     }
 
     /// Makes this thread's calls of the driver about this GPU.
+    ///
+    /// # Errors
+    /// In a process that was forked since the GPU was opened: drivers do not follow.
     pub fn enter(&self, op: &'static str) -> Result<()> {
+        if !self.is_ours() {
+            let accepted = "a process that opened it itself: one started by 'spawn', or forked before";
+            return Err(Error::device(op, "process", format!("one forked after {} was opened", self.name), accepted));
+        }
         // SAFETY: the context is never released.
         self.checked(op, unsafe { (self.driver.context_set)(self.context) })
     }
@@ -165,6 +183,17 @@ impl Gpu {
             free,
             total,
         })
+    }
+
+    /// Limits what may be in use.
+    pub fn limit(&self, nbytes: usize) {
+        self.limit.store(nbytes, Ordering::Relaxed);
+    }
+
+    /// Whether so many bytes more are within the limit.
+    pub fn is_within_limit(&self, nbytes: usize) -> Result<bool> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        Ok(limit == usize::MAX || self.of_pool(PoolAttribute::Used)?.saturating_add(nbytes) <= limit)
     }
 
     /// Has the most that was in use counted from now on.

@@ -21,6 +21,7 @@ mod backend;
 mod cache;
 mod compiler;
 mod driver;
+mod event;
 mod gpu;
 mod kernel;
 mod library;
@@ -28,7 +29,7 @@ mod memory;
 mod module;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use opforge::{Device, Result, devices};
 
@@ -36,7 +37,9 @@ use backend::{Added, Cuda};
 use driver::Driver;
 use gpu::Gpu;
 
+pub use backend::set_fallback;
 pub use compiler::Compiler;
+pub use event::Event;
 pub use gpu::{Properties, Usage};
 pub use library::search_in;
 
@@ -70,7 +73,13 @@ pub fn device(number: usize) -> Result<Device> {
 
 /// How many GPUs there are: 0 where there is no driver.
 pub fn count() -> usize {
-    Driver::get().and_then(Driver::count).unwrap_or(0)
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| Driver::get().and_then(Driver::count).unwrap_or(0))
+}
+
+/// Whether a GPU was opened, which processes that are forked from now on cannot use.
+pub fn is_open() -> bool {
+    !OPENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_empty()
 }
 
 /// What the GPU of this number is.
@@ -95,6 +104,15 @@ pub fn usage(number: usize) -> Result<Usage> {
 /// As [`device`].
 pub fn reset_peak(number: usize) -> Result<()> {
     opened(number)?.1.reset_peak()
+}
+
+/// Has tensors and kernels use so many bytes of it at most, from now on; [`opforge::Error::OutOfMemory`] is what would use more.
+///
+/// # Errors
+/// As [`device`].
+pub fn set_memory_limit(number: usize, nbytes: usize) -> Result<()> {
+    opened(number)?.1.limit(nbytes);
+    Ok(())
 }
 
 /// Gives memory that nobody uses, and which is kept for what comes next, back to the system.

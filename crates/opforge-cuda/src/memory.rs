@@ -19,11 +19,11 @@ impl Gpu {
         let mut at = 0;
         // SAFETY: the driver writes an address.
         let mut allocate = || unsafe { (self.driver.allocate)(&mut at, nbytes.max(1), self.stream) };
-        let mut code = allocate();
+        let mut code = if self.is_within_limit(nbytes)? { allocate() } else { OUT_OF_MEMORY };
         if code == OUT_OF_MEMORY {
-            // What is kept may be in pieces.
+            // Work that holds memory may end, and what is kept may be in pieces.
             self.trim()?;
-            code = allocate();
+            code = if self.is_within_limit(nbytes)? { allocate() } else { OUT_OF_MEMORY };
         }
         match code {
             0 => Ok(at),
@@ -133,6 +133,7 @@ impl Memory for Cuda {
     }
 
     fn wait(&self) -> Result<()> {
-        self.gpu.wait("synchronize")
+        // A forked process has issued nothing.
+        if self.gpu.is_ours() { self.gpu.wait("synchronize") } else { Ok(()) }
     }
 }

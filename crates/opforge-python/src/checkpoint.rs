@@ -65,7 +65,12 @@ fn described<'py>(py: Python<'py>, checkpoint: &mut Checkpoint, object: Object) 
         Object::Storage(_) => ("storage", py.None()).into_pyobject(py),
         Object::Tensor(stored) => {
             let tensor = py.detach(|| checkpoint.tensor(&stored, &Device::Cpu)).or_raise(py)?;
-            ("tensor", PyTensor::wrap(py, tensor)?, stored.requires_grad, stored.is_parameter).into_pyobject(py)
+            let location = match checkpoint.pickle().object(stored.storage) {
+                Object::Storage(name) => name.location.as_str(),
+                _ => "cpu",
+            };
+            let (grad, is_parameter) = (stored.requires_grad, stored.is_parameter);
+            ("tensor", PyTensor::wrap(py, tensor)?, grad, is_parameter, location).into_pyobject(py)
         }
         Object::Array { dtype, shape, fortran_order, bytes } => {
             ("array", dtype, shape, fortran_order, PyBytes::new(py, &bytes)).into_pyobject(py)

@@ -9,11 +9,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::cuda;
 use crate::error::OrRaise;
 
-/// Where a tensor's elements are: `device("cpu")`, or `device("meta")` for tensors that only have a shape. Other types of devices, such as
-/// `device("cuda", 0)`, can be named, but this build has none of them: making a tensor there is an error. As a context (`with device("meta"):`) it
-/// is the device of tensors made within for which no other is named.
+/// Where a tensor's elements are: `device("cpu")`, `device("cuda", 0)` for the first GPU (without a number the current one), or `device("meta")` for
+/// tensors that only have a shape. Any type that PyTorch has can be named; making a tensor on a device that is not there is an error. As a context
+/// (`with device("meta"):`) it is the device of tensors made within for which no other is named.
 #[pyclass(name = "device", module = "opforge", frozen, eq, hash, from_py_object)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PyDevice {
@@ -77,23 +78,24 @@ impl PyDevice {
     /// The device itself.
     ///
     /// # Errors
-    /// For what this build does not have.
+    /// For what is not there.
     pub fn present(self) -> Result<Device, Error> {
         match (self.kind, self.index) {
             ("cpu", None | Some(0)) => Ok(Device::Cpu),
             ("meta", _) => Ok(Device::Meta),
+            ("cuda", index) if cuda::count() > 0 => opforge_cuda::device(index.unwrap_or_else(cuda::current).into()),
             _ => Device::added().find(|&device| self == device.into()).ok_or_else(|| self.absent()),
         }
     }
 
     fn absent(self) -> Error {
         let others = Device::added().map(|device| format!(", '{device}'")).collect::<String>();
-        let accepted = format!("'cpu' or 'meta'{others}; this build has no others");
+        let accepted = format!("'cpu' or 'meta'{others}; there are no others");
         Error::device("device", "type", format!("'{self}'"), accepted)
     }
 
     /// A device, its name, or the number of an accelerator.
-    fn extract(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub fn extract(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         if let Ok(device) = object.cast::<PyDevice>() {
             return Ok(*device.get());

@@ -9,7 +9,13 @@ use crate::tensor::PyTensor;
 
 /// A stream of random numbers. The same seed and the same calls give the same numbers, on any number of threads.
 #[pyclass(name = "Generator", module = "opforge", frozen)]
-pub struct PyGenerator(pub Generator);
+pub struct PyGenerator(pub Generator, PyDevice);
+
+impl From<Generator> for PyGenerator {
+    fn from(generator: Generator) -> Self {
+        PyGenerator(generator, Device::Cpu.into())
+    }
+}
 
 /// A seed of any sign.
 #[derive(FromPyObject)]
@@ -42,9 +48,10 @@ fn words(state: &Tensor) -> Result<[u64; 2], Error> {
 impl PyGenerator {
     #[new]
     #[pyo3(signature = (device = None))]
-    fn new(device: Option<&Bound<'_, PyAny>>) -> Self {
-        let _ = device;
-        PyGenerator(Generator::new())
+    fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        // Numbers are the same on each.
+        let device = device.map(PyDevice::extract).transpose()?;
+        Ok(PyGenerator(Generator::new(), device.unwrap_or(Device::Cpu.into())))
     }
 
     /// Restarts from a seed.
@@ -77,7 +84,7 @@ impl PyGenerator {
 
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice::from(Device::Cpu)
+        self.1
     }
 
     fn __repr__(&self) -> String {
@@ -89,7 +96,7 @@ impl PyGenerator {
 #[pyfunction]
 pub fn manual_seed(seed: Seed) -> PyGenerator {
     Generator::global().manual_seed(seed.into());
-    PyGenerator(Generator::default())
+    PyGenerator::from(Generator::default())
 }
 
 /// Restarts the random numbers from a seed that differs from run to run, and returns it.
@@ -107,11 +114,11 @@ pub fn initial_seed() -> u64 {
 /// Seed and place in the stream of random numbers, as a tensor of bytes.
 #[pyfunction]
 pub fn get_rng_state(py: Python<'_>) -> PyResult<Py<PyAny>> {
-    PyGenerator(Generator::default()).get_state(py)
+    PyGenerator::from(Generator::default()).get_state(py)
 }
 
 /// Goes back, or on, to what `get_rng_state` gave.
 #[pyfunction]
 pub fn set_rng_state(new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
-    PyGenerator(Generator::default()).set_state(new_state)
+    PyGenerator::from(Generator::default()).set_state(new_state)
 }

@@ -7,6 +7,7 @@ mod autograd;
 mod binding;
 mod cell;
 mod checkpoint;
+mod cuda;
 mod custom;
 mod device;
 mod distributed;
@@ -43,6 +44,11 @@ mod _core {
     use crate::binding::intercept::{_disabled_torch_function_impl, _watch, _watch_classes, _watching};
     #[pymodule_export]
     use crate::checkpoint::{_read_checkpoint, _write_checkpoint};
+    #[pymodule_export]
+    use crate::cuda::{
+        _cuda_count, _cuda_current, _cuda_empty_cache, _cuda_is_open, _cuda_limit, _cuda_open, _cuda_properties,
+        _cuda_reset_peak, _cuda_set_current, _cuda_synchronize, _cuda_usage, PyCudaEvent,
+    };
     #[pymodule_export]
     use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};
     #[pymodule_export]
@@ -88,12 +94,13 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::front_end::install(module.py())?;
+        opforge_cuda::bring();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
             module.add(name, value)?;
         }
         module.add("_Shape", crate::tensor::shape_class(module.py())?)?;
-        module.add("default_generator", PyGenerator(opforge::Generator::default()))?;
+        module.add("default_generator", PyGenerator::from(opforge::Generator::default()))?;
         crate::error::add_to(module)?;
         crate::dtype::add_to(module)?;
         crate::tensor::install_exchange(module.py())?;

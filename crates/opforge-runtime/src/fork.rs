@@ -2,8 +2,18 @@
 //!
 //! A fork waits for running instructions and then holds the locks, so that the child finds everything consistent.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 #[cfg(unix)]
 pub(crate) use unix::handle_forks;
+
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many forks lie between this process and the one that first asked: what a device's driver holds does not outlive one.
+pub fn forks() -> usize {
+    handle_forks();
+    FORKS.load(Ordering::Relaxed)
+}
 
 /// There are no forks.
 #[cfg(not(unix))]
@@ -46,6 +56,7 @@ mod unix {
     }
 
     extern "C" fn in_child() {
+        super::FORKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         parallel::pool::after_fork_in_child();
         resume(true);
     }

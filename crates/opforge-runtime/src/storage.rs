@@ -110,7 +110,22 @@ impl Storage {
         read_only: bool,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Arc<Self> {
-        Self::with_owner(data.as_ptr(), nbytes, Device::Cpu, read_only, Owner::Foreign(owner))
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw_on(Device::Cpu, data, nbytes, read_only, owner) }
+    }
+
+    /// As [`Storage::from_raw`], over memory of a device, whose own address `data` is.
+    ///
+    /// # Safety
+    /// As there, for the device in place of the host.
+    pub unsafe fn from_raw_on(
+        device: Device,
+        data: NonNull<u8>,
+        nbytes: usize,
+        read_only: bool,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Arc<Self> {
+        Self::with_owner(data.as_ptr(), nbytes, device, read_only, Owner::Foreign(owner))
     }
 
     /// A storage of `nbytes` bytes that have no one address, such as those that lie on several machines: `content` is what their device knows of them.

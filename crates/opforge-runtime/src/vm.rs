@@ -26,7 +26,9 @@ pub use abandon::abandon_unwanted;
 pub use buffer::{Buffer, Call, Content, Held};
 pub use fuse::{Fused, Fuser, Part, Place, Waiting, Window, is_fusing, set_fuser, set_fusing};
 pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_write, write};
-pub use machine::{RunAhead, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize};
+pub use machine::{
+    RunAhead, hand_over, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize,
+};
 pub use patience::{FrontEnd, Step, look_up, set_front_end, wait};
 pub use stream::{Stream, with_stream};
 pub use submit::{clear_poison, set_unusable, submit};

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use opforge_runtime::{HostMemory, Kernel, Memory};
+use opforge_runtime::{HostMemory, Kernel, Memory, OnHost};
 
 use crate::operator::{Call, Lowering, Tensors};
 use crate::{Device, Error, Meta, Result, Tensor};
@@ -31,6 +31,11 @@ pub trait Backend: Send + Sync + 'static {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>>;
+
+    /// Whether what the device has no kernel for is computed on the CPU: storages are copied to main memory and back, which takes its time.
+    fn falls_back(&self) -> bool {
+        false
+    }
 
     /// Carries a call out by other means than one kernel, where the device has such: asked of every call that has to do with one of its tensors.
     fn carry_out(&self, _call: &Call<'_>) -> Option<Result<Tensors>> {
@@ -105,6 +110,31 @@ pub fn beside(model: &Tensor) -> Option<Box<dyn Any>> {
         Device::Added(_) => of(*model.device()).ok()?.beside(model),
         _ => None,
     }
+}
+
+/// What is not copied to the CPU: more bytes than these of one tensor.
+const MOST_COPIED: usize = 1 << 33;
+
+/// The kernel of the CPU for what a device has none for, where it [falls back](Backend::falls_back).
+///
+/// # Errors
+/// The kernel's; [`Error::Device`] for tensors so large that copies are no help.
+pub(crate) fn on_host(
+    op: &'static str,
+    lowering: Lowering,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Arc<dyn Kernel>> {
+    let is_large = |meta: &&&Meta| meta.layout.span().saturating_mul(meta.dtype.size_in_bytes()) >= MOST_COPIED;
+    if let Some(meta) = inputs.iter().chain(outputs).find(is_large) {
+        return Err(Error::device(
+            op,
+            "input",
+            format!("{:?}", meta.layout),
+            format!("fewer than {MOST_COPIED} bytes"),
+        ));
+    }
+    Ok(Arc::new(OnHost(lowering.kernel(op, inputs, outputs)?)))
 }
 
 /// The backend of a device.

@@ -1,5 +1,5 @@
-"""What programs ask of devices that this build has no kernels for (`cuda`, `mps`, `xpu`): their modules answer as PyTorch does where there is no such
-device. Questions have answers, memory is 0 bytes, and what needs the device is a DeviceAbsentError.
+"""What programs ask of devices that this build has no kernels for (`mps`, `xpu`): their modules answer as PyTorch does where there is no such device.
+Questions have answers, memory is 0 bytes, and what needs the device is a DeviceAbsentError.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ set_per_process_memory_fraction set_rng_state temperature utilization
 
 
 class DeviceAbsentError(AssertionError, RuntimeError):
-    """A call that needs a device which this build has no kernels for."""
+    """A call that needs a device which is not there."""
 
 
 def _answer(value, doc):

@@ -85,7 +85,7 @@ class Writer:
 
 
 class Reader:
-    """Puts objects together again. `move` brings tensors to where they are to be."""
+    """Puts objects together again. `move` brings tensors from a device to where they are to be."""
 
     def __init__(self, objects, move, parameter_class):
         self._objects = objects
@@ -110,9 +110,9 @@ class Reader:
         if tag in ("tuple", "set", "frozenset"):
             return {"tuple": tuple, "set": set, "frozenset": frozenset}[tag](map(self.object, content[0]))
         if tag == "tensor":
-            tensor, requires_grad, is_parameter = content
+            tensor, requires_grad, is_parameter, location = content
             kind = self._parameter_class if is_parameter else _core.Tensor
-            return _core.Tensor._make_subclass(kind, self._move(tensor), requires_grad)
+            return _core.Tensor._make_subclass(kind, self._move(tensor, location), requires_grad)
         return _VALUES[tag](*content)
 
     def _map(self, place, tag, pairs, attributes):

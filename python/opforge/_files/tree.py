@@ -114,6 +114,8 @@ class Writer:
             node["meta"] = [_dtype_name(tensor.dtype), list(tensor.shape)]
             del node["tensor"]
         else:
+            if tensor.is_cuda:
+                node["location"] = str(tensor.device)
             self._found.append((node, tensor))
         return node
 
@@ -203,7 +205,7 @@ class Reader:
             if tensor.data_ptr() % dtype.itemsize:  # in a mapped file
                 tensor = self._tensors[node["tensor"]] = tensor.clone()
             tensor = _rebuild(tensor, dtype, offset, size, stride)
-        tensor = self._move(tensor)
+        tensor = self._move(tensor, str(node.get("location", "cpu")))
         kind = _parameter_class() if node.get("parameter") else _core.Tensor
         return _core.Tensor._make_subclass(kind, tensor, bool(node.get("requires_grad", False)))
 

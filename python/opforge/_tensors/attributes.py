@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys as _sys
 
 from .._absent.accelerators import DeviceAbsentError
-from .._core import Tensor, UntypedStorage, frombuffer, uint8
+from .._core import Tensor, UntypedStorage, _rebuild_tensor, device as _device, uint8
 
 _NEVER = """
 is_sparse is_sparse_csr is_quantized is_mkldnn is_nested is_mps is_xpu is_xla is_hpu is_ipu is_mtia is_maia is_vulkan is_ort _is_zerotensor
@@ -24,6 +24,13 @@ def _to_absent(name):
     return move
 
 
+def _to_cuda(self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a CUDA device, the current one by default. Copies are waited for, whatever `non_blocking` says."""
+    from ..cuda.devices import number
+
+    return self.to(_device("cuda", number(device)))
+
+
 def _layout(self):
     """How elements are kept: `strided`, but for sparse tensors."""
     from .layouts import strided
@@ -32,8 +39,9 @@ def _layout(self):
 
 
 def _get_device(self):
-    """The number of the tensor's device: -1, the CPU."""
-    return -1
+    """The number of the tensor's device; -1 on the CPU."""
+    index = self.device.index
+    return -1 if index is None else index
 
 
 def _dim_order(self, *, ambiguity_check=False):
@@ -59,7 +67,8 @@ Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.has_names = lambda self: False
 for _name in _NEVER.split():
     setattr(Tensor, _name, _never(_name))
-for _name in ("cuda", "xpu", "hpu", "mps"):
+Tensor.cuda = _to_cuda
+for _name in ("xpu", "hpu", "mps"):
     setattr(Tensor, _name, _to_absent(_name))
 
 
@@ -70,17 +79,23 @@ def _from_file(filename, shared=False, nbytes=0):
     return from_file(filename, shared, nbytes, dtype=uint8).untyped_storage()
 
 
+def _vector_of(storage):
+    """The tensor of all bytes, of the same memory."""
+    return _rebuild_tensor(Tensor, storage, uint8, 0, (storage.nbytes(),), (1,))
+
+
 def _bytes(self, index):
     """A byte's number; for a slice the tensor of the bytes, of the same memory."""
-    found = frombuffer(self, dtype=uint8)[index]
+    found = _vector_of(self)[index]
     return found if isinstance(index, slice) else found.item()
 
 
 UntypedStorage.from_file = staticmethod(_from_file)
 UntypedStorage.__getitem__ = _bytes
-UntypedStorage.tolist = lambda self: frombuffer(self, dtype=uint8).tolist()
+UntypedStorage.tolist = lambda self: _vector_of(self).tolist()
 UntypedStorage.untyped = lambda self: self
-UntypedStorage.cpu = lambda self: self
+UntypedStorage.cpu = lambda self: _vector_of(self).cpu().untyped_storage()
+UntypedStorage.cuda = lambda self, device=None, non_blocking=False: _vector_of(self).cuda(device).untyped_storage()
 
 
 def _share_memory(self):

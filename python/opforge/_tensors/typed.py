@@ -26,16 +26,21 @@ class _TensorType(type):
         return isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device and is_dense(value)
 
     def __call__(cls, *args):
-        if cls._device != "cpu":
-            raise DeviceAbsentError(f"{cls.__name__}(): opforge is built without {cls._device}")
+        place = {"dtype": cls.dtype, "device": cls._need_device(cls.__name__)}
         if all(isinstance(arg, numbers.Integral) for arg in args):
-            return _core.empty(tuple(args) or (0,), dtype=cls.dtype)
+            return _core.empty(tuple(args) or (0,), **place)
         [data] = args
         if isinstance(data, _core.Tensor):
             if not isinstance(data, cls):
                 raise TypeError(f"{cls.__name__}(): expected a tensor of {cls.dtype}, but got one of {data.dtype}")
             return data.view_as(data)
-        return _core.empty(data, dtype=cls.dtype) if isinstance(data, _size()) else _core.tensor(data, dtype=cls.dtype)
+        return _core.empty(data, **place) if isinstance(data, _size()) else _core.tensor(data, **place)
+
+    def _need_device(cls, caller):
+        """The device's name, where it is there."""
+        if cls._device == "cuda" and not _core._cuda_count():
+            raise DeviceAbsentError(f"{caller}(): there is no device of type cuda")
+        return cls._device
 
     def __repr__(cls):
         return f"<class 'torch.{'' if cls._device == 'cpu' else cls._device + '.'}{cls.__name__}'>"
@@ -52,22 +57,21 @@ def _tensor_type(name, dtype, device="cpu"):
     return _TensorType(name, (), {"dtype": dtype, "_device": device, "is_cuda": device == "cuda", "__doc__": doc})
 
 
-def absent_types(device):
-    """The types of tensors on a device that is not there, by their names: nothing is an instance, and to make one is an error."""
+def types_on(device):
+    """The types of tensors on a type of devices, by their names."""
     return {f"{name}Tensor": _tensor_type(f"{name}Tensor", dtype, device) for name, dtype in _DTYPES.items()}
 
 
-globals().update(absent_types("cpu"))
+globals().update(types_on("cpu"))
 NAMES = [f"{name}Tensor" for name in _DTYPES]
 
 
 def set_default_tensor_type(t):
     """Has new floating point tensors be of a type such as `FloatTensor`, or the text "torch.FloatTensor"."""
-    kind = globals().get(t.rpartition(".")[2]) if isinstance(t, str) else t
+    kind = _named(t) if isinstance(t, str) else t
     if not isinstance(kind, _TensorType) or not kind.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    if kind._device != "cpu":
-        raise DeviceAbsentError(f"set_default_tensor_type(): opforge is built without {kind._device}")
+    _core.set_default_device(kind._need_device("set_default_tensor_type"))
     _core.set_default_dtype(kind.dtype)
 
 
@@ -79,20 +83,31 @@ _OTHERS = {
 
 
 def type_name(tensor):
-    """The name of a tensor's type: "torch.FloatTensor"."""
-    return next(f"torch.{name}Tensor" for name, dtype in (_DTYPES | _OTHERS).items() if dtype is tensor.dtype)
+    """The name of a tensor's type: "torch.FloatTensor", "torch.cuda.FloatTensor"."""
+    package = "torch.cuda" if tensor.is_cuda else "torch"
+    return next(f"{package}.{name}Tensor" for name, dtype in (_DTYPES | _OTHERS).items() if dtype is tensor.dtype)
 
 
-def dtype_of(kind):
-    """The dtype of a type of tensors, or of its name; that of `Tensor` is the default; a dtype is its own."""
+def _named(name):
+    """The type of that name; None where there is none."""
+    package, _, kind = name.rpartition(".")
+    if package == "torch.cuda":
+        from .. import cuda
+
+        return getattr(cuda, kind, None)
+    return globals().get(kind) if package == "torch" else None
+
+
+def place_of(kind):
+    """The dtype and the type of devices of a type of tensors, or of its name; those of `Tensor` are the default dtype and the CPU; a dtype is its own, anywhere."""
     if isinstance(kind, str):
-        found = globals().get(kind.rpartition(".")[2]) if kind.startswith("torch.") else None
+        found = _named(kind)
         if not isinstance(found, _TensorType):
             raise ValueError(f"invalid type: {kind!r}")
-        return found.dtype
+        kind = found
     if kind is _core.Tensor:
-        return _core.get_default_dtype()
-    return kind.dtype if isinstance(kind, _TensorType) else kind
+        return _core.get_default_dtype(), None
+    return (kind.dtype, kind._need_device("type")) if isinstance(kind, _TensorType) else (kind, None)
 
 
 def typename(obj):

@@ -1,4 +1,5 @@
-"""What autocast makes of the arguments of each function on the CPU, as PyTorch documents it ("Autocast Op Reference", "CPU Op-Specific Behavior").
+"""What autocast makes of the arguments of each function, as PyTorch documents it ("Autocast Op Reference", "CPU Op-Specific Behavior" and "CUDA
+Op-Specific Behavior").
 
 Float tensors of any dtype but float64 are eligible. Calls with `out=` and changes in place are as they are outside of autocast. A function that PyTorch
 composes of listed ones in one call, such as `einsum`, has the arguments cast as they would be in it.
@@ -12,7 +13,7 @@ import re
 
 from .. import _core
 
-# In the lower precision.
+# On the CPU in the lower precision.
 _LOWER = """
 matmul mm bmm addmm addbmm baddbmm linear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d prelu
 scaled_dot_product_attention chain_matmul tensordot tensordot_over matrix_power affine_grid
@@ -34,6 +35,20 @@ cond matrix_rank solve lu_factor lu_factor_ex cholesky cholesky_ex svdvals svd e
 _LIKE_FIRST = "layer_norm rms_norm lstm_cell gru gru_cell"
 # In the widest dtype of the arguments.
 _WIDEST = "cat concat concatenate stack hstack vstack dstack column_stack index_copy"
+
+# The same on CUDA.
+_CUDA_LOWER = """
+__matmul__ __rmatmul__ matmul mm mv bmm addbmm addmm addmv addr baddbmm linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d prelu
+scaled_dot_product_attention chain_matmul lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell
+"""
+_CUDA_LOWER_LINALG = "matmul multi_dot vecdot"
+_CUDA_FULL = """
+__pow__ __rpow__ __rtruediv__ __rdiv__ acos asin cosh cumprod cumsum dist erfinv exp expm1 log log10 log1p log2 norm pow prod reciprocal renorm rsqrt sinh
+sum tan group_norm layer_norm rms_norm log_softmax softmax softmin softplus normalize pdist cdist cosine_similarity logsumexp
+binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss kl_div l1_loss margin_ranking_loss mse_loss
+multilabel_margin_loss multi_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss huber_loss ctc_loss
+"""
+_CUDA_WIDEST = _WIDEST + " addcdiv addcmul atan2 bilinear cross dot vdot grid_sample index_put scatter_add"
 
 
 def _is_eligible(value):
@@ -103,29 +118,55 @@ def _of_pad(lower, args, kwargs):
     return _to_full(lower, args, kwargs) if is_full else (args, kwargs)
 
 
-_EVERYWHERE = [
-    (_LOWER, _to_lower), (_FULL, _to_full), (_LIKE_FIRST, _to_first), (_WIDEST, _to_widest),
-    ("einsum", _of_einsum), ("inner", _of_inner), ("pad", _of_pad),
-]  # fmt: skip
+def _refused(lower, args, kwargs):
+    raise RuntimeError(
+        "binary_cross_entropy is unsafe to autocast: it needs float32 and its argument is mostly a lower precision's sigmoid. "
+        "binary_cross_entropy_with_logits and BCEWithLogitsLoss are safe."
+    )
+
+
+_EVERYWHERE = {
+    "cpu": [
+        (_LOWER, _to_lower), (_FULL, _to_full), (_LIKE_FIRST, _to_first), (_WIDEST, _to_widest),
+        ("einsum", _of_einsum), ("inner", _of_inner), ("pad", _of_pad),
+    ],
+    "cuda": [
+        (_CUDA_LOWER, _to_lower), (_CUDA_FULL, _to_full), (_CUDA_WIDEST, _to_widest),
+        ("einsum tensordot tensordot_over", _of_einsum), ("inner", _of_inner), ("binary_cross_entropy", _refused),
+    ],
+}  # fmt: skip
+_OF_LINALG = {"cpu": [(_LOWER_LINALG, _to_lower), (_FULL_LINALG, _to_full)], "cuda": [(_CUDA_LOWER_LINALG, _to_lower)]}
 
 
 @functools.cache
-def _rules():
-    """The functions and methods whose arguments change, and how."""
+def _rules(device_type):
+    """The functions and methods whose arguments change on a type of devices, and how."""
     # The last two have what is composed in Python.
     spaces = (_core, _core.nn, _core.Tensor, *map(importlib.import_module, ("opforge", "opforge.nn.functional")))
     rules = {}
-    for names, rule in _EVERYWHERE:
+    for names, rule in _EVERYWHERE[device_type]:
         rules.update((getattr(space, name), rule) for name in names.split() for space in spaces if hasattr(space, name))
-    for names, rule in ((_LOWER_LINALG, _to_lower), (_FULL_LINALG, _to_full)):
+    for names, rule in _OF_LINALG[device_type]:
         rules.update((getattr(_core.linalg, name), rule) for name in names.split() if hasattr(_core.linalg, name))
-    rules.update((value, _to_full) for name, value in vars(_core.fft).items() if name.endswith(("fft", "fft2", "fftn")))
+    if device_type == "cpu":
+        rules.update((value, _to_full) for name, value in vars(_core.fft).items() if name.endswith(("fft", "fft2", "fftn")))
     return rules
 
 
-def cast(lower, function, args, kwargs):
-    """The arguments as autocast has them; `lower` casts a tensor to the lower precision."""
-    rule = _rules().get(function)
-    if rule is None or kwargs.get("out") is not None:
+def _device_type(values):
+    """The type of the devices that a call is for: that of its first tensor."""
+    for value in values:
+        found = value.device.type if isinstance(value, _core.Tensor) else _device_type(value) if type(value) in (list, tuple) else None
+        if found is not None:
+            return found
+    return None
+
+
+def cast(lowers, function, args, kwargs):
+    """The arguments as autocast has them; `lowers` has, for each type of devices with autocast, what casts a tensor to the lower precision."""
+    is_known = any(function in _rules(device_type) for device_type in lowers)
+    if not is_known or kwargs.get("out") is not None:
         return args, kwargs
-    return rule(lower, args, kwargs)
+    device_type = _device_type((*args, *kwargs.values()))
+    rule = _rules(device_type).get(function) if device_type in lowers else None
+    return (args, kwargs) if rule is None else rule(lowers[device_type], args, kwargs)

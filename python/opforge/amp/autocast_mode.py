@@ -1,4 +1,4 @@
-"""`autocast`, and the thread's state of it, device type by device type. Computations are on the CPU, so that its state alone has an effect."""
+"""`autocast`, and the thread's state of it, device type by device type. Those of "cpu" and "cuda" have an effect."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def autocast_decrement_nesting():
 
 
 def _renew():
-    """Has the thread's calls shown while autocast is enabled for the CPU."""
-    dtype = _thread.dtype["cpu"] if _thread.enabled["cpu"] else None
-    _intercept.thread.cast = None if dtype is None else _cast_to(dtype)
+    """Has the thread's calls shown while autocast is enabled for devices that there may be."""
+    dtypes = tuple((device_type, _thread.dtype[device_type]) for device_type in ("cpu", "cuda") if _thread.enabled[device_type])
+    _intercept.thread.cast = _cast_to(dtypes) if dtypes else None
     _intercept.show()
 
 
 @functools.cache
-def _cast_to(dtype):
-    """The change of a call's arguments, one object for each dtype: programs that were traced under it are told apart by it."""
-    return functools.partial(cast, functools.partial(_lower, dtype))
+def _cast_to(dtypes):
+    """The change of a call's arguments, one object for each choice of dtypes: programs that were traced under it are told apart by it."""
+    return functools.partial(cast, {device_type: functools.partial(_lower, dtype) for device_type, dtype in dtypes})
 
 
 def _lower(dtype, tensor):
@@ -127,7 +127,7 @@ class autocast(_Mode):
     too much by it (losses, norms, factorisations) to float32, and those that are joined to the widest among them, as PyTorch documents for the CPU.
     Gradients have the dtypes of what was cast. Float64 stays as it is.
 
-    `device_type` is "cpu"; "cuda" is known, and disabled with a warning, as there is no such device. `dtype` is bfloat16 (the default) or float16.
+    `device_type` is "cpu" or "cuda", which is disabled with a warning where there is no GPU. `dtype` is bfloat16, the CPU's default, or float16, CUDA's.
     Blocks may be nested, `enabled=False` ends casting within, and threads have states of their own. `cache_enabled` says whether parameters are cast
     once in the outermost block.
 
@@ -145,7 +145,7 @@ class autocast(_Mode):
         self._before = []
 
     def _is_possible(self):
-        if self.device == "cuda":
+        if self.device == "cuda" and not _core._cuda_count():
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
             return False
         if self.device == "cpu" and self.fast_dtype not in _LOWER:

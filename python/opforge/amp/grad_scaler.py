@@ -35,8 +35,8 @@ class GradScaler:
     """Scales losses, and looks for gradients that overflowed before an optimizer's step.
 
     A step is left out if a gradient is infinite or NaN, and the scale is then multiplied by `backoff_factor` (< 1); after `growth_interval` updates
-    without that it is multiplied by `growth_factor` (> 1). `device` is "cpu", or "cuda", which is not there: the scaler is disabled then, with a warning,
-    and gives losses and steps as they are.
+    without that it is multiplied by `growth_factor` (> 1). `device` is "cpu" or "cuda"; where there is no GPU, the scaler of "cuda" is disabled, with a
+    warning, and gives losses and steps as they are.
 
     >>> scaler = opforge.amp.GradScaler("cpu")
     >>> weight = opforge.nn.Parameter(opforge.ones(2))
@@ -49,7 +49,7 @@ class GradScaler:
     """
 
     def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
-        if enabled and device == "cuda":
+        if enabled and device == "cuda" and not _core._cuda_count():
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             enabled = False
         self._device, self._enabled = device, enabled
@@ -67,10 +67,10 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if self._scale is None:
-            self._scale = _core.full((), self._init_scale, dtype=_core.float32)
+            self._scale = _core.full((), self._init_scale, dtype=_core.float32, device="cpu")
             self._growth_tracker = self._init_growth_tracker
         if isinstance(outputs, _core.Tensor):
-            return outputs * self._scale
+            return outputs * self._scale.to(outputs.device)
         if not hasattr(outputs, "__iter__") or isinstance(outputs, str):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         scaled = map(self.scale, outputs)
@@ -102,9 +102,9 @@ class GradScaler:
         factor = self._scale.double().reciprocal().float()
         are_finite = []
         for grad in grads:
-            grad.mul_(factor)
+            grad.mul_(factor.to(grad.device))
             are_finite.append(grad.isfinite().all())
-        return not bool(_core.stack(are_finite).all()) if are_finite else None
+        return not bool(_core.stack([finite.cpu() for finite in are_finite]).all()) if are_finite else None
 
     def step(self, optimizer, *args, **kwargs):
         """`optimizer.step(*args, **kwargs)`, unless a gradient is infinite or NaN; unscales the gradients if nobody has."""

@@ -104,7 +104,8 @@ def _type(self, dtype=None, non_blocking=False, **options):
     """The name of the tensor's type, "torch.FloatTensor", or the tensor in the dtype of a type, of its name, or itself a dtype."""
     if dtype is None:
         return _typed.type_name(self)
-    return self.to(_typed.dtype_of(dtype))
+    dtype, device = _typed.place_of(dtype)
+    return self.to(dtype) if device is None else self.to(device, dtype)
 
 
 class _of_tensor:

@@ -1,4 +1,4 @@
-"""CUDA's libraries, which are not there, and the choice among kernels for attention, which is opforge's own here. Switches change nothing."""
+"""CUDA's libraries, which opforge does without, and the choice among kernels for attention, which is opforge's own. Switches change nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _kernels = dict.fromkeys(("flash", "math", "mem_efficient", "cudnn"), True)
 
 
 def is_built() -> bool:
-    """Whether there are kernels for CUDA."""
-    return False
+    """Whether opforge is made for CUDA, with or without a GPU: it is."""
+    return True
 
 
 def _switch(kernel):

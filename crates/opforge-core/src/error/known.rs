@@ -131,7 +131,7 @@ impl Error {
                 report(op, &[("bwd", "not defined".into())], "an operator with a gradient")
             }
             Error::NotCompiledWithCudaSupport => {
-                report("device", &[("device", "cuda".into())], "cpu: this build has no CUDA")
+                report("device", &[("device", "cuda".into())], "cpu; CUDA where opforge-cuda is used")
             }
             Error::NotCompiledWithMetalSupport => {
                 report("device", &[("device", "metal".into())], "cpu: this build has no Metal")

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -282,6 +283,26 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t at, size_t nbytes, void *) {
 
 int cuStreamCreate(void **stream, unsigned) { return *stream = current, ready(); }
 int cuStreamSynchronize(void *) { return ready(); }
+
+// What is issued is done at once: an event is the time of its record.
+struct Event {
+    double milliseconds;
+};
+
+int cuEventCreate(void **event, unsigned) { return *event = new Event{0}, ready(); }
+int cuEventRecord(void *event, void *) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    static_cast<Event *>(event)->milliseconds = now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+    return ready();
+}
+int cuEventSynchronize(void *) { return ready(); }
+int cuEventQuery(void *) { return ready(); }
+int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+    *milliseconds = float(static_cast<Event *>(to)->milliseconds - static_cast<Event *>(from)->milliseconds);
+    return ready();
+}
+int cuEventDestroy_v2(void *event) { return delete static_cast<Event *>(event), 0; }
 
 int cuModuleLoadData(void **module, const void *image) {
     if (int code = ready()) return code;

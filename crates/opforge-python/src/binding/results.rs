@@ -44,7 +44,7 @@ pub fn object(py: Python<'_>, value: Value, class: Option<&Py<PyType>>) -> PyRes
         Value::Floats(floats) => PyTuple::new(py, floats)?.into_py_any(py),
         Value::DType(dtype) => dtype::object(py, dtype)?.into_py_any(py),
         Value::Device(device) => PyDevice::from(device).into_py_any(py),
-        Value::Generator(generator) => PyGenerator(generator).into_py_any(py),
+        Value::Generator(generator) => PyGenerator::from(generator).into_py_any(py),
         Value::Text(text) => text.into_py_any(py),
     }
 }

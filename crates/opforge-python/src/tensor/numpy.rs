@@ -83,7 +83,9 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
         return array(py, &whole);
     }
     if !tensor.device().is_cpu() {
-        let text = format!("can't convert {} device type tensor to numpy", tensor.device());
+        let hint =
+            if tensor.device().is_meta() { "" } else { ". Use Tensor.cpu() to copy the tensor to host memory first." };
+        let text = format!("can't convert {} device type tensor to numpy{hint}", tensor.device());
         return Err(PyTypeError::new_err(text));
     }
     // The array's base is a memoryview, which holds the tensor.

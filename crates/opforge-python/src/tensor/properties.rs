@@ -145,8 +145,8 @@ impl PyTensor {
 
     /// Whether the elements are on a CUDA device.
     #[getter]
-    fn is_cuda(&self) -> bool {
-        false
+    fn is_cuda(&self, py: Python<'_>) -> bool {
+        self.tensor(py).device().is_cuda()
     }
 
     /// Whether this is a tensor without elements, which only has a shape.

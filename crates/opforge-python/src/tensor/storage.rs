@@ -62,7 +62,8 @@ impl PyStorage {
         let bytes = shared.elem_count() * shared.dtype().size_in_bytes();
         let copy = Storage::new(device, bytes).or_raise(py)?;
         let target = Tensor::over_storage(copy.clone(), shared.dtype(), Layout::contiguous(shared.shape()));
-        target.and_then(|target| target.copy_from(&shared)).or_raise(py)?;
+        let shared = shared.to_device(&device);
+        target.and_then(|target| target.copy_from(&shared?)).or_raise(py)?;
         Ok(PyStorage(copy))
     }
 
@@ -117,6 +118,11 @@ impl PyStorage {
         if global::whole_over(storage).is_some() {
             let accepted = "a local tensor: to_local() gives this rank's part, cpu() everything";
             return Err(raise(py, &Error::device("pickle", "tensor", storage.device(), accepted)));
+        }
+        if !storage.device().is_cpu() {
+            let bytes = slf.get().bytes().and_then(|bytes| bytes.to_vec1::<u8>()).or_raise(py)?;
+            let (bytes, device) = (pyo3::types::PyBytes::new(py, &bytes), storage.device().name());
+            return Ok((class, (bytes, device).into_pyobject(py)?.into_any()));
         }
         let bytes = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((slf,))?

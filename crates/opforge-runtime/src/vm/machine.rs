@@ -176,13 +176,21 @@ impl Vm {
     }
 }
 
+/// Waits for all instructions issued so far, on all streams: those of devices are then in the devices' own queues.
+///
+/// # Errors
+/// As [`synchronize`].
+pub fn hand_over() -> Result<()> {
+    Vm::global().synchronize(None)
+}
+
 /// Waits for all instructions issued so far, on all streams, and for the devices that carry them out.
 ///
 /// # Errors
 /// A failure of a queued instruction that has not been delivered before: the first of the first stream that has one. Synchronising gives
 /// each failure once; reading the instruction's outputs gives it again.
 pub fn synchronize() -> Result<()> {
-    Vm::global().synchronize(None)?;
+    hand_over()?;
     Device::added().try_for_each(|device| device.memory()?.wait())
 }
 

@@ -9,7 +9,7 @@ use crate::{Device, Error, Result};
 pub enum DefaultDevice {
     /// A device that is there.
     Present(Device),
-    /// A device by its type's name that this build does not have: making a tensor there is an error.
+    /// A device by its type's name that is not there: making a tensor there is an error.
     Absent(&'static str),
 }
 
@@ -34,11 +34,8 @@ pub fn set_default_device(device: DefaultDevice) -> DefaultDevice {
 pub(crate) fn device_or_default(op: &'static str, named: Option<Device>) -> Result<Device> {
     match (named, DEFAULT.get()) {
         (Some(device), _) | (None, DefaultDevice::Present(device)) => Ok(device),
-        (None, DefaultDevice::Absent(name)) => Err(Error::device(
-            op,
-            "device",
-            format!("'{name}', the default"),
-            "'cpu' or 'meta'; this build has no others",
-        )),
+        (None, DefaultDevice::Absent(name)) => {
+            Err(Error::device(op, "device", format!("'{name}', the default"), "'cpu' or 'meta'; there are no others"))
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::devices;
 use crate::fusion::{Kind, Part};
 use crate::operator::{Lowering, Operator, Place};
 use crate::tensor::SharedMeta;
-use crate::{Error, Meta, Result, Tensor};
+use crate::{Error, ErrorKind, Meta, Result, Tensor};
 
 /// A call prepared: everything but addresses.
 pub(super) struct Plan {
@@ -68,17 +68,23 @@ impl Plan {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().map(|meta| &**meta).collect();
         let mut kind = None;
-        let lowering = match place {
+        let lower = || match place {
             Some(place) => call.op.lower_part(&inputs, &outputs, place),
             None => call.op.lower(&inputs, &outputs),
         };
-        let mut kernel: Arc<dyn Kernel> = match lowering? {
+        let mut kernel: Arc<dyn Kernel> = match lower()? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
             lowering => {
                 // A product that is called does not wait for what may follow.
                 let joins = |kind: &Kind| self.device == Device::Cpu && *kind != Kind::Product;
                 kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(joins);
-                devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?
+                let (op, backend) = (call.op.name(), devices::of(self.device)?);
+                match backend.kernel(op, lowering, &inputs, &outputs) {
+                    Err(lacking) if lacking.kind() == ErrorKind::Device && backend.falls_back() => {
+                        devices::on_host(op, lower()?, &inputs, &outputs).map_err(|_| lacking)?
+                    }
+                    made => made?,
+                }
             }
         };
         let is_empty = |meta: &Meta| meta.elem_count() == 0;

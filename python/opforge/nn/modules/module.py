@@ -44,10 +44,11 @@ def _addindent(text, spaces):
 def _replace_data(parameter, fn):
     """Replaces a parameter's data, and its gradient's, by `fn` of it."""
     with no_grad():
-        grad = parameter.grad
-        parameter.data = fn(parameter.data)
-        if grad is not None:
-            parameter.grad = fn(grad)
+        data, grad = fn(parameter.data), None if parameter.grad is None else fn(parameter.grad)
+        # A gradient lies where its tensor does.
+        parameter.grad = None
+        parameter.data = data
+        parameter.grad = grad
 
 
 class Module(Hooks, StateDict, Traversal):
@@ -276,7 +277,7 @@ class Module(Hooks, StateDict, Traversal):
         return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse)
 
     def cuda(self, device=None):
-        """Moves to CUDA, which is not there: a DeviceError, unless there is nothing to move."""
+        """Moves to a CUDA device, the current one by default: a DeviceError where there is none, unless there is nothing to move."""
         return self.to(_C.device("cuda") if device is None else device)
 
     def xpu(self, device=None):

@@ -3,12 +3,15 @@
 use std::ffi::{CStr, c_void};
 
 use opforge::DType;
+use opforge_core::DeviceLocation;
 
 /// The version of the structures written here.
 pub const VERSION: Version = Version { major: 1, minor: 0 };
 
 /// Main memory, as a device type.
 pub const CPU: i32 = 1;
+/// CUDA devices, as a device type.
+pub const CUDA: i32 = 2;
 
 /// [`ManagedVersioned::flags`]: the memory must not be written.
 pub const READ_ONLY: u64 = 1;
@@ -130,6 +133,26 @@ const COMPLEX: u8 = 5;
 const BOOL: u8 = 6;
 const FLOAT8_E4M3FN: u8 = 10;
 const FLOAT8_E5M2: u8 = 12;
+
+impl Device {
+    /// A device by DLPack's numbers, if it has some.
+    pub fn of(device: opforge::Device) -> Option<Device> {
+        match device.location() {
+            DeviceLocation::Cpu => Some(Device { kind: CPU, id: 0 }),
+            DeviceLocation::Cuda { gpu_id } => Some(Device { kind: CUDA, id: i32::try_from(gpu_id).ok()? }),
+            _ => None,
+        }
+    }
+
+    /// The device, if it is there.
+    pub fn present(self) -> Option<opforge::Device> {
+        match (self.kind, usize::try_from(self.id)) {
+            (CPU, _) => Some(opforge::Device::Cpu),
+            (CUDA, Ok(number)) if number < crate::cuda::count() => opforge_cuda::device(number).ok(),
+            _ => None,
+        }
+    }
+}
 
 impl From<DType> for DataType {
     fn from(dtype: DType) -> Self {

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::abi::{CPU, DataType, Device as Place, DlTensor, ManagedVersioned, READ_ONLY, Version};
+use super::abi::{DataType, Device as Place, DlTensor, ManagedVersioned, READ_ONLY, Version};
 use super::export::{check, managed};
 use super::import::{adopt, dtype_and_shape};
 use crate::error::OrRaise;
@@ -99,7 +99,7 @@ unsafe fn tensor_of(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Tens
     // SAFETY: the caller's promise.
     let object = unsafe { Bound::from_borrowed_ptr_or_err(py, object) }?;
     let tensor = object.cast::<PyTensor>().map_err(|_| PyTypeError::new_err("dlpack: not a tensor"))?.get().tensor(py);
-    check(py, &tensor, false, None)?;
+    check(&tensor)?;
     Ok(tensor)
 }
 
@@ -133,11 +133,11 @@ unsafe extern "C" fn show(object: *mut ffi::PyObject, to: *mut DlTensor) -> c_in
     unsafe {
         let py = Python::assume_attached();
         let shown = tensor_of(py, object).and_then(|tensor| {
-            let data = tensor.storage().expose().or_raise(py)?.as_ptr();
+            let (device, data) = (check(&tensor)?, tensor.storage().expose().or_raise(py)?.as_ptr());
             let offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
             to.write(DlTensor {
                 data: data.wrapping_add(offset).cast(),
-                device: Place { kind: CPU, id: 0 },
+                device,
                 ndim: tensor.rank() as i32,
                 dtype: DataType::from(tensor.dtype()),
                 shape: tensor.dims().as_ptr().cast_mut().cast(),
@@ -150,17 +150,14 @@ unsafe extern "C" fn show(object: *mut ffi::PyObject, to: *mut DlTensor) -> c_in
     }
 }
 
-/// The CPU has no streams.
-unsafe extern "C" fn stream(device: i32, _number: i32, to: *mut *mut c_void) -> c_int {
+/// The CPU has no streams, and those of CUDA devices and the legacy default stream, which is none, wait for one another.
+unsafe extern "C" fn stream(kind: i32, id: i32, to: *mut *mut c_void) -> c_int {
     // SAFETY: the caller's place for the result; an error needs the interpreter, which is attached.
     unsafe {
         to.write(ptr::null_mut());
-        if device == CPU {
+        if (Place { kind, id }).present().is_some() {
             return 0;
         }
-        outcome(
-            Python::assume_attached(),
-            Err(PyBufferError::new_err(format!("dlpack: no streams of device {device}"))),
-        )
+        outcome(Python::assume_attached(), Err(PyBufferError::new_err(format!("dlpack: no streams of device {kind}"))))
     }
 }

@@ -44,12 +44,18 @@ unsafe extern "C" fn destroy<M: Exchange>(capsule: *mut ffi::PyObject) {
 pub(super) fn managed<M: Exchange>(tensor: &Tensor, flags: u64) -> opforge::Result<*mut M> {
     let offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
     let data = tensor.storage().expose()?.as_ptr().wrapping_add(offset);
+    let device =
+        Device::of(*tensor.device()).ok_or_else(|| Error::device("dlpack", "tensor", tensor.device(), "cpu, cuda"))?;
+    if device.kind != CPU {
+        // Whoever takes it has a stream of their own.
+        tensor.device().memory()?.wait()?;
+    }
     let signed = |list: &[usize]| -> Vec<i64> { list.iter().map(|&n| n as i64).collect() };
     let mut owner =
         Box::new(Owner { _tensor: tensor.clone(), shape: signed(tensor.dims()), strides: signed(tensor.stride()) });
     let described = DlTensor {
         data: data.cast::<c_void>(),
-        device: Device { kind: CPU, id: 0 },
+        device,
         ndim: tensor.rank() as i32,
         dtype: DataType::from(tensor.dtype()),
         shape: owner.shape.as_mut_ptr(),
@@ -72,21 +78,13 @@ fn capsule<M: Exchange>(py: Python<'_>, tensor: &Tensor, flags: u64) -> PyResult
     }
 }
 
-/// Refuses what DLPack has no words for.
-pub(super) fn check(py: Python<'_>, tensor: &Tensor, stream: bool, device: Option<(i32, i32)>) -> PyResult<()> {
+/// Refuses what DLPack has no words for; gives the device's.
+pub(super) fn check(tensor: &Tensor) -> PyResult<Device> {
     if tensor.requires_grad() {
         return Err(PyBufferError::new_err("Can't export tensors that require gradient, use tensor.detach()"));
     }
-    if !tensor.device().is_cpu() {
-        return Err(PyBufferError::new_err(format!("__dlpack__: no memory on device {}", tensor.device())));
-    }
-    if let Some(device) = device.filter(|&device| device != (CPU, 0)) {
-        return Err(PyBufferError::new_err(format!("__dlpack__: cannot export to device {device:?}, only to (1, 0)")));
-    }
-    if stream {
-        return Err(raise(py, &Error::value("__dlpack__", "stream", "a stream", "None: the CPU has no streams")));
-    }
-    Ok(())
+    let absent = || PyBufferError::new_err(format!("__dlpack__: no memory on device {}", tensor.device()));
+    Device::of(*tensor.device()).ok_or_else(absent)
 }
 
 #[pymethods]
@@ -102,9 +100,18 @@ impl PyTensor {
         copy: Option<bool>,
     ) -> PyResult<Py<PyAny>> {
         let tensor = self.tensor(py);
-        check(py, &tensor, stream.is_some(), dl_device)?;
-        let copied = copy == Some(true);
-        let tensor = if copied { tensor.copy().or_raise(py)? } else { tensor };
+        let own = check(&tensor)?;
+        if stream.is_some() && own.kind == CPU {
+            return Err(raise(py, &Error::value("__dlpack__", "stream", "a stream", "None: the CPU has no streams")));
+        }
+        let to_host = own.kind != CPU && dl_device == Some((CPU, 0)) && copy != Some(false);
+        if let Some(device) = dl_device.filter(|&device| device != (own.kind, own.id) && !to_host) {
+            let text = format!("__dlpack__: cannot export to device {device:?}, only to {:?}", (own.kind, own.id));
+            return Err(PyBufferError::new_err(text));
+        }
+        let copied = to_host || copy == Some(true);
+        let copy = || if to_host { tensor.to_device(&opforge::Device::Cpu) } else { tensor.copy() };
+        let tensor = if copied { copy().or_raise(py)? } else { tensor };
         let read_only = tensor.storage().is_read_only();
         if max_version.is_some_and(|(major, _)| major >= 1) {
             let flags = if read_only { READ_ONLY } else { 0 } | if copied { IS_COPIED } else { 0 };
@@ -116,12 +123,10 @@ impl PyTensor {
         capsule::<Managed>(py, &tensor, 0)
     }
 
-    /// The type and the number of the device: `(1, 0)` for the CPU.
+    /// The type and the number of the device: `(1, 0)` for the CPU, `(2, number)` for a CUDA device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
         let tensor = self.tensor(py);
-        if tensor.device().is_cpu() {
-            return Ok((CPU, 0));
-        }
-        Err(PyBufferError::new_err(format!("__dlpack_device__: no memory on device {}", tensor.device())))
+        let absent = || PyBufferError::new_err(format!("__dlpack_device__: no memory on device {}", tensor.device()));
+        Device::of(*tensor.device()).map(|device| (device.kind, device.id)).ok_or_else(absent)
     }
 }

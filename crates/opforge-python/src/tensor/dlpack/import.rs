@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use opforge::{DType, Error, Layout, Result, Shape, Tensor};
+use opforge::{DType, Device, Error, Layout, Result, Shape, Tensor};
 use opforge_core::MAX_RANK;
 use opforge_runtime::Storage;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
@@ -10,7 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use super::abi::{CPU, DlTensor, Exchange, Managed, ManagedVersioned, VERSION};
+use super::abi::{CUDA, Device as Place, DlTensor, Exchange, Managed, ManagedVersioned, VERSION};
 use crate::error::{OrRaise, raise};
 use crate::tensor::buffer::over;
 
@@ -35,6 +35,7 @@ impl<M: Exchange> Drop for Owner<M> {
 
 /// What a structure says about its memory, checked.
 struct Claim {
+    device: Device,
     data: NonNull<u8>,
     nbytes: usize,
     dtype: DType,
@@ -43,6 +44,11 @@ struct Claim {
 
 fn invalid(argument: &'static str, given: impl std::fmt::Display, accepted: impl std::fmt::Display) -> Error {
     Error::value("from_dlpack", argument, given, accepted)
+}
+
+fn absent(Place { kind, id }: Place) -> Error {
+    let accepted = "(1, 0), the CPU, or (2, number), a CUDA device that is there";
+    Error::device("from_dlpack", "ext_tensor", format!("device ({kind}, {id})"), accepted)
 }
 
 /// Lengths or strides.
@@ -79,10 +85,7 @@ pub(super) unsafe fn dtype_and_shape(tensor: &DlTensor) -> Result<(DType, Shape)
 /// `shape` and `strides` are null or point to `ndim` numbers.
 unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
     let DlTensor { data, device, strides, byte_offset, .. } = tensor;
-    if device.kind != CPU {
-        let given = format!("device ({}, {})", device.kind, device.id);
-        return Err(Error::device("from_dlpack", "ext_tensor", given, "(1, 0), the CPU"));
-    }
+    let device = device.present().ok_or_else(|| absent(*device))?;
     // SAFETY: the caller's promise.
     let (dtype, shape) = unsafe { dtype_and_shape(tensor) }?;
     let dense = strides.is_null() || shape.elem_count() == 0;
@@ -99,7 +102,7 @@ unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
     // Of no elements any address is right that is aligned for the largest.
     let empty = (nbytes == 0).then(|| NonNull::<u128>::dangling().cast());
     let data = empty.or(data).ok_or_else(|| invalid("data", "null", "the address of the elements"))?;
-    Ok(Claim { data, nbytes, dtype, layout })
+    Ok(Claim { device, data, nbytes, dtype, layout })
 }
 
 /// Takes over what a capsule holds. Without success the capsule keeps it.
@@ -133,7 +136,7 @@ pub(super) unsafe fn adopt<M: Exchange>(
         return Err(PyBufferError::new_err(format!("from_dlpack: {given} of DLPack, where 1.x is understood")));
     }
     // SAFETY: whoever made the structure promises what `shape` and `strides` point to.
-    let Claim { data, nbytes, dtype, layout } = unsafe { claim(structure.tensor) }.or_raise(py)?;
+    let Claim { device, data, nbytes, dtype, layout } = unsafe { claim(structure.tensor) }.or_raise(py)?;
     if !data.as_ptr().addr().is_multiple_of(dtype.size_in_bytes()) {
         let accepted = format!("memory at a multiple of {} bytes", dtype.size_in_bytes());
         return Err(raise(py, &invalid("data", "memory that is not aligned", accepted)));
@@ -142,7 +145,7 @@ pub(super) unsafe fn adopt<M: Exchange>(
     release()?;
     // SAFETY: the structure promises memory for the elements of the layout until it is deleted, which the owner does, and whether they may be
     // written. Kernels and others take turns: `Storage::expose`.
-    let storage = unsafe { Storage::from_raw(data, nbytes, read_only, Box::new(Owner(managed))) };
+    let storage = unsafe { Storage::from_raw_on(device, data, nbytes, read_only, Box::new(Owner(managed))) };
     over("from_dlpack", storage, dtype, layout).or_raise(py)
 }
 
@@ -153,14 +156,16 @@ fn ask<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let class = object.get_type().name()?;
         return Err(PyTypeError::new_err(format!("from_dlpack(): a {class} has no __dlpack__, and is no capsule")));
     }
+    let options = PyDict::new(py);
     if object.hasattr("__dlpack_device__")? {
-        let device: (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-        if device.0 != CPU {
-            let given = format!("a tensor on device {device:?}");
-            return Err(raise(py, &Error::device("from_dlpack", "ext_tensor", given, "(1, 0), the CPU")));
+        let (kind, id) = object.call_method0("__dlpack_device__")?.extract()?;
+        let device = Place { kind, id };
+        device.present().ok_or_else(|| absent(device)).or_raise(py)?;
+        if kind == CUDA {
+            // The legacy default stream, which our streams and it wait for one another.
+            options.set_item("stream", 1)?;
         }
     }
-    let options = PyDict::new(py);
     options.set_item("max_version", (VERSION.major, VERSION.minor))?;
     match object.call_method("__dlpack__", (), Some(&options)) {
         Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__"),

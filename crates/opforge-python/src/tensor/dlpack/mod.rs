@@ -5,7 +5,6 @@ mod exchange;
 mod export;
 mod import;
 
-use opforge::Device;
 use pyo3::prelude::*;
 
 use super::{PyTensor, construct};
@@ -22,8 +21,8 @@ pub fn from_dlpack(
     copy: Option<bool>,
 ) -> PyResult<Py<PyAny>> {
     let py = ext_tensor.py();
-    let device = construct::device(device)?.unwrap_or(Device::Cpu);
     let shared = import(ext_tensor)?;
+    let device = construct::device(device)?.unwrap_or(*shared.device());
     let made = if copy == Some(true) { shared.copy() } else { Ok(shared) };
     PyTensor::wrap(py, made.and_then(|tensor| tensor.to_device(&device)).or_raise(py)?)
 }

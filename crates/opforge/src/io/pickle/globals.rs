@@ -46,10 +46,10 @@ pub(super) fn named(module: String, name: String) -> Object {
 /// part.
 pub(super) fn storage(pickle: &Pickle, name: Id) -> Result<StorageName> {
     let refused = || Error::format(FORMAT, format!("{}, expected the name of a storage", pickle.object(name).kind()));
-    let (class, key, len, part) = match *pickle.items(name)? {
-        [tag, class, key, _, len] if pickle.text(tag)? == "storage" => (class, key, len, None),
-        [tag, class, key, _, len, part] if pickle.text(tag)? == "storage" => {
-            (class, key, len, Some(part).filter(|&part| *pickle.object(part) != Object::None))
+    let (class, key, location, len, part) = match *pickle.items(name)? {
+        [tag, class, key, location, len] if pickle.text(tag)? == "storage" => (class, key, location, len, None),
+        [tag, class, key, location, len, part] if pickle.text(tag)? == "storage" => {
+            (class, key, location, len, Some(part).filter(|&part| *pickle.object(part) != Object::None))
         }
         _ => return Err(refused()),
     };
@@ -60,10 +60,13 @@ pub(super) fn storage(pickle: &Pickle, name: Id) -> Result<StorageName> {
         ("torch.storage" | "torch", None) if class == "UntypedStorage" => DType::U8,
         _ => return Err(refusal(module, class)),
     };
-    let (key, len) = (pickle.text(key)?.to_owned(), pickle.natural(len)?);
-    let Some(part) = part else { return Ok(StorageName { key, dtype, len, start: 0 }) };
-    let [_, start, len] = *pickle.items(part)? else { return Err(refused()) };
-    Ok(StorageName { key, dtype, len: pickle.natural(len)?, start: pickle.natural(start)? })
+    let (key, location) = (pickle.text(key)?.to_owned(), pickle.text(location).unwrap_or("cpu").to_owned());
+    let (start, len) = match part.map(|part| pickle.items(part)).transpose()? {
+        None => (0, pickle.natural(len)?),
+        Some(&[_, start, len]) => (pickle.natural(start)?, pickle.natural(len)?),
+        Some(_) => return Err(refused()),
+    };
+    Ok(StorageName { key, dtype, len, start, location })
 }
 
 fn refusal(module: &str, name: &str) -> Error {

@@ -104,6 +104,8 @@ pub struct StorageName {
     pub len: usize,
     /// Where it begins within the memory of that name.
     pub start: usize,
+    /// The device that it was on, by PyTorch's name: `cpu`, `cuda:0`.
+    pub location: String,
 }
 
 /// A tensor in a file.

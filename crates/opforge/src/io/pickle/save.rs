@@ -69,7 +69,9 @@ impl Encoded {
                 let all = Tensor::over_storage(storage.clone(), dtype, crate::Layout::contiguous(len))?;
                 let place = self.memory.len();
                 self.memory.push(Memory { all, reached: len..0 });
-                let id = self.add(Object::Storage(StorageName { key: place.to_string(), dtype, len, start: 0 }));
+                let location = if tensor.device().is_cuda() { tensor.device().name() } else { "cpu" }.to_owned();
+                let name = StorageName { key: place.to_string(), dtype, len, start: 0, location };
+                let id = self.add(Object::Storage(name));
                 *self.known.entry(key).or_insert((id, place))
             }
         };
@@ -383,7 +385,7 @@ impl Writer<'_> {
         start.min(end)..end
     }
 
-    /// `("storage", class, key, "cpu", length)`, as a persistent name.
+    /// `("storage", class, key, location, length)`, as a persistent name.
     fn storage(&mut self, storage: &StorageName) -> Result<()> {
         self.out.push(b'(');
         self.sized(b'X', b"storage")?;
@@ -394,7 +396,7 @@ impl Writer<'_> {
         };
         self.name(class.0, class.1);
         self.sized(b'X', storage.key.as_bytes())?;
-        self.sized(b'X', b"cpu")?;
+        self.sized(b'X', storage.location.as_bytes())?;
         self.int(len as i64);
         self.out.extend([b't', b'Q']);
         Ok(())

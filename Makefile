@@ -31,7 +31,7 @@ test-wgpu: tools
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WGPU) --target-dir target --no-deps --quiet
 	$(CARGO) test $(WGPU) --target-dir target --quiet
 
-# Every operator's samples and gradients on this machine's NVIDIA GPU, or on the host by a driver that is made for tests; `make test` has a part of them. Half an hour without a GPU.
+# Every operator's samples and gradients on this machine's NVIDIA GPU, or on the host by a driver that is made for tests; `make test` has a part of them. Two minutes without a GPU.
 test-cuda:
 	OPFORGE_CUDA_SAMPLES=all $(CARGO) test --package opforge-cuda --quiet
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
-use opforge::devices::Backend;
+use opforge::devices::{Backend, Link};
 use opforge::operator::Lowering;
 use opforge::{Meta, Result};
-use opforge_gpu::{Target, program_of};
+use opforge_gpu::{Program, Target, program_of, program_of_chain};
 use opforge_runtime::{Kernel, Memory};
 
 use crate::gpu::Gpu;
@@ -31,6 +31,15 @@ impl Cuda {
     /// Loaded kernels by their text.
     pub fn compiled(&self) -> MutexGuard<'_, HashMap<Arc<str>, Function>> {
         self.compiled.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Cuda {
+    /// A program with its kernels loaded.
+    fn prepared(&self, op: &'static str, program: Program) -> Result<Arc<dyn Kernel>> {
+        let functions = program.launches.iter().map(|launch| self.function(op, &launch.kernel));
+        let functions = functions.collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Prepared { on: self.gpu, op, program, functions, tables: OnceLock::new() }))
     }
 }
 
@@ -66,9 +75,10 @@ impl Backend for Added {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>> {
-        let program = program_of(&self.0.target, op, &lowering, inputs, outputs)?;
-        let functions = program.launches.iter().map(|launch| self.0.function(op, &launch.kernel));
-        let functions = functions.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Prepared { on: self.0.gpu, op, program, functions, tables: OnceLock::new() }))
+        self.0.prepared(op, program_of(&self.0.target, op, &lowering, inputs, outputs)?)
+    }
+
+    fn chain(&self, links: &[Link<'_>]) -> Result<Arc<dyn Kernel>> {
+        self.0.prepared(links[0].op, program_of_chain(&self.0.target, links)?)
     }
 }

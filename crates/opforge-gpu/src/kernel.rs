@@ -28,6 +28,8 @@ pub enum Source {
     LoadShared(usize),
     /// The operand, of which compilers may not know how it was made.
     Kept,
+    /// The operand as it is when it was stored in this dtype and read again.
+    Rounded(DType),
     /// The index of the loop that has the value.
     Index,
 }

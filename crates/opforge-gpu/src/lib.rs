@@ -33,5 +33,5 @@ mod tensor;
 mod value;
 
 pub use kernel::Kernel;
-pub use lower::{Target, program_of};
+pub use lower::{Target, program_of, program_of_chain};
 pub use program::{Fault, Launch, Memory, Place, Program};

@@ -1,5 +1,6 @@
 //! From a lowering to a program.
 
+use opforge::devices::Link;
 use opforge::operator::Lowering;
 use opforge_core::{DType, Error, Meta, Result};
 
@@ -62,9 +63,19 @@ pub fn program_of(
         Lowering::Fourier(form) => forms::fourier::fourier(call, form),
         Lowering::Random(form) => forms::random::random(call, form),
         Lowering::Dense(form) => Err(call.refuse("form", format!("{form:?}"), "no factorisations of matrices")),
-        Lowering::View(_) | Lowering::Transfer => Err(call.refuse("form", "a view or a copy", "what has a kernel")),
+        Lowering::View(_) | Lowering::Transfer | Lowering::Prepared(_) => {
+            Err(call.refuse("form", "a view or a copy", "what has a kernel"))
+        }
         Lowering::Opaque(_) => Err(call.refuse("form", "a kernel of the CPU", "what says what it computes")),
     }
+}
+
+/// The launch of functions of single elements, in order, as one kernel: they have the bits that they have one by one, but for multiply-add.
+///
+/// # Errors
+/// As [`program_of`]; for other calls, and for those that may fail.
+pub fn program_of_chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
+    forms::chain::chain(target, links)
 }
 
 impl<'a> Call<'a> {
@@ -74,7 +85,7 @@ impl<'a> Call<'a> {
     }
 
     /// Indices are of 32 bits, positions before the beginning wrap.
-    fn check_sizes(&self) -> Result<()> {
+    pub fn check_sizes(&self) -> Result<()> {
         const MOST: usize = 1 << 31;
         // Elements are addressed as words of four bytes at least.
         let bytes = |meta: &&&Meta| meta.layout.span().saturating_mul(meta.dtype.size_in_bytes().div_ceil(4)) >= MOST;

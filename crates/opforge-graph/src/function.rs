@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use opforge::autograd::{BackwardOptions, SavedTensor, is_grad_enabled, leaf_gradients, record_function};
-use opforge::{DType, Error, Meta, Result, Tensor, TensorId};
+use opforge::{Error, Meta, Result, Tensor, TensorId, no_grad};
+
+use opforge_runtime::vm;
 
 use crate::graph::{Graph, Origin, Use};
 use crate::program::{Options, Program};
@@ -37,8 +39,10 @@ pub struct Function {
     needs: Vec<bool>,
     /// Whether calls were to be recorded.
     recorded: bool,
-    /// How many of the forward program's results are the function's; the others are saved.
+    /// How many of the forward program's results are the function's; then come those for `kept`, and what is saved.
     results: usize,
+    /// What the function gave to others when it was traced, as bytes.
+    kept: Vec<Tensor>,
     backward: Option<Backward>,
 }
 
@@ -75,21 +79,47 @@ impl Function {
     /// # Errors
     /// As [`trace`](crate::trace()); for captured results of other calls that need a gradient: they must be arguments.
     pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Function> {
+        Self::trace_and_tidy(examples, f, || {})
+    }
+
+    /// As [`Function::trace`]. Where something still holds tensors of the trace, `tidy` is called, which may let go of those that nobody wants: a collector
+    /// of garbage. What is then still held is [kept](Function::keeps).
+    ///
+    /// # Errors
+    /// As [`Function::trace`].
+    pub fn trace_and_tidy(
+        examples: &[&Tensor],
+        f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>,
+        tidy: impl FnOnce(),
+    ) -> Result<Function> {
         let needs: Vec<bool> = examples.iter().map(|example| example.requires_grad()).collect();
-        let (graph, traced) = trace_all(examples, |arguments| {
+        let (graph, traced, mut held) = trace_all(examples, |arguments| {
             for (argument, _) in arguments.iter().zip(&needs).filter(|(_, needs)| **needs) {
                 argument.set_requires_grad(true)?;
             }
             with_gradients(arguments, f(arguments)?)
         })?;
+        if !held.is_empty() {
+            tidy();
+            held = held.tidied();
+        }
+        let (values, kept): (Vec<usize>, Vec<Tensor>) = held.values()?.into_iter().unzip();
         let recorded = is_grad_enabled();
         let results = traced.results;
         if traced.leaves.is_empty() {
-            let forward = graph.with_own_constants().compile()?;
-            return Ok(Function { forward, needs, recorded, results, backward: None });
+            let mut graph = graph.with_own_constants();
+            graph.also_give(&values);
+            return Ok(Function { forward: graph.compile()?, needs, recorded, results, kept, backward: None });
         }
-        let (forward, backward) = split(graph, traced)?;
-        Ok(Function { forward: forward.compile_with(TRAINING)?, needs, recorded, results, backward: Some(backward) })
+        let (forward, backward) = split(graph, traced, &values)?;
+        let forward = forward.compile_with(TRAINING)?;
+        Ok(Function { forward, needs, recorded, results, kept, backward: Some(backward) })
+    }
+
+    /// Whether the function gave tensors that it computes to others when it was traced, or left gradients with leaves. Each call writes what it computes of
+    /// them to their memory, which is unusable before; but only the function itself, called by itself, gives others new tensors.
+    pub fn keeps(&self) -> bool {
+        !self.kept.is_empty()
     }
 
     /// Whether the function was traced for tensors like these, in a program that records as this does.
@@ -105,7 +135,12 @@ impl Function {
     /// As [`Program::run`].
     pub fn call(&self, arguments: &[&Tensor]) -> Result<Vec<Tensor>> {
         let mut results = self.forward.run(arguments)?;
-        let saved = results.split_off(self.results);
+        let mut kept = results.split_off(self.results);
+        let saved = kept.split_off(self.kept.len());
+        for (place, made) in self.kept.iter().zip(&kept) {
+            vm::clear_poison(place.storage());
+            no_grad(|| place.untracked().copy_from(made))?;
+        }
         match &self.backward {
             Some(backward) if is_grad_enabled() => backward.record(arguments, results, &saved),
             _ => Ok(results),
@@ -138,9 +173,11 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
         roots.push((result.clone(), Some(seed)));
     }
     let mut leaves = Vec::new();
+    // Whoever keeps a tensor may ask for gradients through it.
+    let retained = BackwardOptions { retain_graph: true, ..BackwardOptions::default() };
     if !roots.is_empty() {
         let number = |id: TensorId| arguments.iter().position(|argument| argument.id() == id);
-        for (leaf, gradient) in leaf_gradients(&roots, BackwardOptions::default())? {
+        for (leaf, gradient) in leaf_gradients(&roots, retained)? {
             leaves.push(number(leaf.id()).map_or_else(|| Leaf::Captured(leaf.clone()), Leaf::Argument));
             results.push(gradient);
         }
@@ -150,17 +187,22 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
 }
 
 /// The graph that computes the results and what is to be saved, and the gradients' program.
-fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
+fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backward)> {
     let count = graph.nodes.len();
     let mut graph = graph.with_own_constants();
     // Copies of constants come first.
     let nodes = graph.nodes.split_off(traced.calls + graph.nodes.len() - count);
     let gradients = graph.outputs.split_off(traced.results);
     let values = graph.values.clone();
-    let backward = Graph { values, nodes, inputs: Vec::new(), outputs: gradients };
+    let backward = Graph { device: graph.device, values, nodes, inputs: Vec::new(), outputs: gradients };
     let mut backward = backward.without_common_calls().without_dead_code();
 
     let made_before = graph.marks(graph.nodes.iter().flat_map(|node| &node.outputs));
+    if kept.iter().any(|&value| graph.is_made(value) && !made_before[value]) {
+        let accepted = "gradients that nobody keeps: elements are there when it runs";
+        return Err(Error::autograd(GRAPH, "backward", "a function that keeps what it computes", accepted));
+    }
+    graph.also_give(kept);
     let count = backward.values.len();
     let read = backward.read();
     let is_needed = |value: &usize| backward.is_made(*value) && read[*value] && made_before[*value];
@@ -177,8 +219,7 @@ fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
     let arguments: Vec<usize> =
         graph.inputs.iter().enumerate().filter(|(_, input)| read[input.value]).map(|(number, _)| number).collect();
 
-    let flat = |value: &usize| Use { value: *value, meta: Meta::contiguous(DType::U8, graph.values[*value].bytes) };
-    let saved: Vec<Use> = saved.iter().map(flat).collect();
+    let saved: Vec<Use> = saved.iter().map(|&value| graph.bytes(value)).collect();
     let read_arguments = arguments.iter().map(|&number| graph.inputs[number].clone());
     let inputs: Vec<Use> = saved.iter().cloned().chain(read_arguments).chain(traced.seeds).collect();
     for (number, input) in inputs.iter().enumerate() {
@@ -198,6 +239,7 @@ impl Backward {
         let unchanged: Vec<SavedTensor> = self.captured.iter().map(|t| SavedTensor::new(t, false)).collect();
         let leaves: Vec<&Tensor> = self.leaves.iter().map(|leaf| leaf.tensor(arguments)).collect();
         let (program, differentiable) = (self.program.clone(), self.differentiable.clone());
+        let device = self.program.device();
         let metas: Vec<Meta> = results.iter().map(|y| y.meta().clone()).collect();
         let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
             if is_grad_enabled() {
@@ -209,7 +251,7 @@ impl Backward {
             for (i, meta) in metas.iter().enumerate().filter(|(i, _)| differentiable[*i]) {
                 given.push(match &grads[i] {
                     Some(grad) => grad.to_dtype(meta.dtype)?.broadcast_as(meta.shape())?.contiguous()?,
-                    None => Tensor::zeros(meta.shape(), meta.dtype, &opforge::Device::Cpu)?,
+                    None => Tensor::zeros(meta.shape(), meta.dtype, &device)?,
                 });
             }
             let given = given.iter().map(Tensor::detach).collect::<Vec<Tensor>>();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge::operator::Operator;
 use opforge::ops::pointwise::copy::Copy;
-use opforge::{DType, Error, Meta, Result, Tensor};
+use opforge::{DType, Device, Error, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 
 use crate::packed::Packing;
@@ -13,6 +13,8 @@ use crate::packed::Packing;
 /// Calls in order, and the memory that they read and write. A copy shares what is captured.
 #[derive(Debug, Clone)]
 pub struct Graph {
+    /// Where all tensors are.
+    pub(crate) device: Device,
     pub(crate) values: Vec<Value>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<Use>,
@@ -131,6 +133,11 @@ impl Clone for Node {
 }
 
 impl Graph {
+    /// Where all tensors are.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
     /// The values, by their numbers.
     pub fn values(&self) -> &[Value] {
         &self.values
@@ -176,6 +183,17 @@ impl Graph {
         }
         self.nodes.splice(0..0, copies);
         self
+    }
+
+    /// All of a value as bytes.
+    pub(crate) fn bytes(&self, value: usize) -> Use {
+        Use { value, meta: Meta::contiguous(DType::U8, self.values[value].bytes) }
+    }
+
+    /// Makes all of these values further results, as bytes.
+    pub(crate) fn also_give(&mut self, values: &[usize]) {
+        let further: Vec<Use> = values.iter().map(|&value| self.bytes(value)).collect();
+        self.outputs.extend(further);
     }
 
     /// How many calls write each value.

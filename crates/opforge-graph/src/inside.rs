@@ -1,7 +1,7 @@
 //! What is inside a program: which calls are one kernel, why others are not, how long kernels take, and how near they come to what the machine can do.
 
 use std::fmt::{self, Display};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use opforge::fusion::Obstacle;
@@ -57,7 +57,7 @@ pub struct Passing {
     pub life: Lifetime,
 }
 
-/// What the machine can do, as two operators show it.
+/// What a device can do, as two operators show it.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes a second, of a copy that no cache holds.
@@ -67,23 +67,25 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Measured once a process, which takes some 0.1 s.
+    /// Measured once a process and device, which takes some 0.1 s.
     ///
     /// # Errors
     /// Memory that cannot be had.
-    pub fn measured() -> Result<Limits> {
-        static LIMITS: OnceLock<Limits> = OnceLock::new();
-        if let Some(limits) = LIMITS.get() {
+    pub fn measured(device: Device) -> Result<Limits> {
+        static LIMITS: Mutex<Vec<(Device, Limits)>> = Mutex::new(Vec::new());
+        let known = || LIMITS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, limits)) = known().iter().find(|(of, _)| *of == device) {
             return Ok(*limits);
         }
-        let (copied, n) = (Tensor::zeros(8 << 20, DType::F32, &Device::Cpu)?, 384);
-        let square = Tensor::ones((n, n), DType::F32, &Device::Cpu)?;
+        let (copied, n) = (Tensor::zeros(8 << 20, DType::F32, &device)?, 384);
+        let square = Tensor::ones((n, n), DType::F32, &device)?;
         let limits = no_grad(|| -> Result<Limits> {
             let copy = best(|| copied.copy())?;
             let product = best(|| square.matmul(&square))?;
             Ok(Limits { bytes: (64 << 20) as f64 / copy, flops: 2.0 * (n * n * n) as f64 / product })
         })?;
-        Ok(*LIMITS.get_or_init(|| limits))
+        known().push((device, limits));
+        Ok(limits)
     }
 
     /// The seconds that a kernel takes at least.
@@ -120,7 +122,7 @@ impl Program {
     /// # Errors
     /// Those of [`Program::run`].
     pub fn measure(&self, arguments: &[&Tensor], runs: usize) -> Result<Timings<'_>> {
-        let limits = Limits::measured()?;
+        let limits = Limits::measured(self.device())?;
         let mut all = vec![Vec::new(); self.stages().len()];
         for _ in 0..runs.max(1) {
             let times = self.timed(|| self.run(arguments).and_then(|_| vm::synchronize()))?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use opforge::fusion::{Access, Chain, Fused, Kind, Part};
 use opforge::operator::distinct_bytes;
 use opforge::{Error, Meta, Result};
-use opforge_cpu::program::Place;
-use opforge_cpu::program::sequence::{self, Sequence, Stopwatch};
-use opforge_runtime::HostKernel;
+use opforge_cpu::program::sequence::Sequence as HostSequence;
+use opforge_runtime::sequence::{self, Place, Sequence, Stopwatch};
+use opforge_runtime::{HostKernel, Kernel};
 
 use crate::graph::{Graph, Node, Use};
 use crate::inside::{Apart, Passing, Stage};
@@ -18,7 +18,7 @@ use crate::program::Options;
 
 /// A graph's kernel, and what its tensors are.
 pub(crate) struct Carried {
-    pub kernel: Arc<dyn HostKernel>,
+    pub kernel: Arc<dyn Kernel>,
     /// The values that it is given, in the order of its inputs.
     pub given: Vec<usize>,
     /// The values that it makes, in the order of its outputs.
@@ -34,15 +34,21 @@ pub(crate) struct Carried {
 }
 
 /// What one kernel carries out: some calls of the graph.
-pub(crate) struct Step {
+pub(crate) struct Step<K: ?Sized = dyn HostKernel> {
     pub nodes: Range<usize>,
-    pub kernel: Arc<dyn HostKernel>,
+    pub kernel: Arc<K>,
     pub inputs: Vec<Access>,
-    outputs: Vec<Access>,
-    flops: usize,
+    pub outputs: Vec<Access>,
+    pub flops: usize,
     /// Why the next call is not part of it.
-    apart: Option<Apart>,
+    pub apart: Option<Apart>,
 }
+
+/// The steps with the places of their tensors.
+type Calls<K> = Vec<sequence::Call<K>>;
+
+/// Tells whose error a step's is.
+type Blame = Box<dyn Fn(usize, Error) -> Error + Send + Sync>;
 
 /// What calls are joined by.
 struct Joining {
@@ -56,8 +62,26 @@ struct Joining {
 impl Graph {
     /// The kernel of all calls, as the options want it.
     pub(crate) fn carried(&mut self, options: Options) -> Result<Carried> {
-        let steps = self.steps(options)?;
-        let lives = self.lives(&steps);
+        if self.device.is_cpu() {
+            let steps = self.steps(options)?;
+            return self.carried_by(&steps, |calls, memory, tensors, watch, blame| {
+                Ok(Arc::new(HostSequence::new(calls, memory, tensors, watch, blame)?))
+            });
+        }
+        let steps = self.device_steps(options)?;
+        self.carried_by(&steps, |calls, memory, tensors, watch, blame| {
+            Ok(Arc::new(Sequence::new(calls, memory, tensors, watch, blame)?))
+        })
+    }
+
+    /// The kernel of these steps, which `join` makes of its calls, the bytes between them, the numbers of inputs and outputs, and what measures and blames
+    /// its steps.
+    fn carried_by<K: ?Sized>(
+        &self,
+        steps: &[Step<K>],
+        join: impl FnOnce(Calls<K>, usize, (usize, usize), Arc<Stopwatch>, Blame) -> Result<Arc<dyn Kernel>>,
+    ) -> Result<Carried> {
+        let lives = self.lives(steps);
         let written = self.marks(self.nodes.iter().flat_map(|node| &node.outputs));
         let returned = self.marks(&self.outputs);
         let values = || 0..self.values.len();
@@ -83,21 +107,20 @@ impl Graph {
 
         let watch = Arc::new(Stopwatch::new(steps.len()));
         let tensors = (given.len(), made.len() + changed.len());
-        let blame = self.blame(&steps);
-        let kernel = Arc::new(Sequence::new(calls(&steps, &places), memory, tensors, watch.clone(), blame)?);
+        let kernel = join(calls(steps, &places), memory, tensors, watch.clone(), self.blame(steps))?;
         let stages = steps.iter().map(|step| self.stage(step)).collect();
         let passing = lifetimes.into_iter().zip(offsets).map(|(life, offset)| Passing { offset, life }).collect();
         Ok(Carried { kernel, given, made, changed, stages, passing, memory, watch })
     }
 
     /// The error of a step, as that of the first of its calls: the others of a program cannot fail.
-    fn blame(&self, steps: &[Step]) -> impl Fn(usize, Error) -> Error + Send + Sync + 'static {
-        let first = |step: &Step| (self.nodes[step.nodes.start].op.name(), self.nodes[step.nodes.start].at);
+    fn blame<K: ?Sized>(&self, steps: &[Step<K>]) -> Blame {
+        let first = |step: &Step<K>| (self.nodes[step.nodes.start].op.name(), self.nodes[step.nodes.start].at);
         let owners: Vec<_> = steps.iter().map(first).collect();
-        move |step, error| {
+        Box::new(move |step, error| {
             let (op, at) = owners[step];
             Error::Deferred { op: op.into(), at, caller: None, inner: Box::new(error) }
-        }
+        })
     }
 
     /// The kernels, each of as many calls as go together.
@@ -170,7 +193,7 @@ impl Graph {
     }
 
     /// What a step is, for those who look inside.
-    fn stage(&self, step: &Step) -> Stage {
+    fn stage<K: ?Sized>(&self, step: &Step<K>) -> Stage {
         let nodes = &self.nodes[step.nodes.clone()];
         let uses = || nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
         let bytes_of = |access: &Access| {
@@ -191,7 +214,7 @@ impl Graph {
     }
 
     /// From which step to which each value is needed in memory.
-    fn lives(&self, steps: &[Step]) -> Vec<Option<Lifetime>> {
+    fn lives<K: ?Sized>(&self, steps: &[Step<K>]) -> Vec<Option<Lifetime>> {
         let mut lives: Vec<Option<Lifetime>> = vec![None; self.values.len()];
         for (number, step) in steps.iter().enumerate() {
             for access in step.inputs.iter().chain(&step.outputs) {
@@ -208,9 +231,9 @@ pub(crate) fn metas(uses: &[Use]) -> Vec<&Meta> {
     uses.iter().map(|x| &x.meta).collect()
 }
 
-fn calls(steps: &[Step], places: &[Place]) -> Vec<sequence::Call> {
+fn calls<K: ?Sized>(steps: &[Step<K>], places: &[Place]) -> Calls<K> {
     let tensor = |x: &Access| sequence::Tensor { place: places[x.storage], byte_offset: x.byte_offset };
-    let call = |step: &Step| sequence::Call {
+    let call = |step: &Step<K>| sequence::Call {
         kernel: step.kernel.clone(),
         inputs: step.inputs.iter().map(tensor).collect(),
         outputs: step.outputs.iter().map(tensor).collect(),
@@ -225,6 +248,10 @@ pub(crate) fn part(node: &Node) -> Result<Option<Part>> {
     Ok(kind.map(|kind| Part::new(&*node.op, kind, &inputs, &outputs)))
 }
 
-fn accesses(uses: &[Use]) -> Vec<Access> {
-    uses.iter().map(|x| Access { storage: x.value, byte_offset: x.byte_offset() }).collect()
+pub(crate) fn access(x: &Use) -> Access {
+    Access { storage: x.value, byte_offset: x.byte_offset() }
+}
+
+pub(crate) fn accesses(uses: &[Use]) -> Vec<Access> {
+    uses.iter().map(access).collect()
 }

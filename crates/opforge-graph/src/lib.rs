@@ -29,6 +29,7 @@
 //! backward is the program of the traced gradient (`recompute` says what it makes again).
 
 mod constants;
+mod device;
 mod draw;
 pub mod function;
 pub mod graph;

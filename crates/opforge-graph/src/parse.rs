@@ -89,8 +89,8 @@ impl<'a> Reading<'a> {
             return Err(self.text.expected("the end of the text"));
         }
         let outputs = outputs.iter().map(|output| self.recording.used(output)).collect();
-        let Recording { values, nodes, .. } = self.recording;
-        Ok(Graph { values, nodes, inputs, outputs })
+        let Recording { device, values, nodes, .. } = self.recording;
+        Ok(Graph { device, values, nodes, inputs, outputs })
     }
 
     fn header(&mut self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opforge::dispatch::{arranged, dispatch, dispatch_into};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
-use opforge_cpu::program::sequence::Stopwatch;
+use opforge_runtime::sequence::Stopwatch;
 use opforge_runtime::{Generator, Prepack, Storage};
 
 use crate::graph::{Graph, Origin, Use};
@@ -101,7 +101,8 @@ impl Graph {
         let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(options)?;
         let bytes = |value: &usize| self.values[*value].bytes;
         let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
-        let operator = Run::new(kernel, given.iter().map(bytes).collect(), outputs.collect(), changed.clone());
+        let operator =
+            Run::new(self.device, kernel, given.iter().map(bytes).collect(), outputs.collect(), changed.clone());
         let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
         self.forget_unused();
         Ok(Program { operator, graph: self, given, changed, made, stages, passing, memory, watch })
@@ -154,7 +155,7 @@ impl Program {
             own.meta.dtype == given.dtype()
                 && a.shape() == b.shape()
                 && (a.elem_count() == 0 || strides.all(|((len, a), b)| *len == 1 || a == b))
-                && given.device().is_cpu()
+                && *given.device() == self.graph.device
         };
         self.graph.inputs.len() == arguments.len() && self.graph.inputs.iter().zip(arguments).all(same)
     }
@@ -173,6 +174,11 @@ impl Program {
         let storages: Vec<_> = self.given.iter().map(storage).collect();
         let is_shared = |&i: &usize| storages.iter().filter(|other| **other == storages[i]).count() > 1;
         self.changed.iter().any(is_shared)
+    }
+
+    /// Where its tensors are.
+    pub fn device(&self) -> Device {
+        self.graph.device
     }
 
     /// The kernels, in order.
@@ -219,7 +225,7 @@ impl Program {
             Given::Captured { bytes, .. } => Ok(bytes.clone()),
             Given::Packed { weight, prepack, .. } => arranged(weight, prepack),
             Given::Key { .. } => {
-                let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &Device::Cpu)?;
+                let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &self.graph.device)?;
                 flat(key.storage(), 0, key.storage().nbytes())
             }
         }
@@ -235,7 +241,7 @@ impl Program {
             return Ok(dispatch(&self.operator, inputs)?.into_iter().collect());
         }
         let sizes = &self.operator.outputs()[..self.made.len()];
-        let made = sizes.iter().map(|&bytes| flat(&Storage::new(Device::Cpu, bytes)?, 0, bytes));
+        let made = sizes.iter().map(|&bytes| flat(&Storage::new(self.graph.device, bytes)?, 0, bytes));
         let made = made.collect::<Result<Vec<Tensor>>>()?;
         let changed = self.changed.iter().map(|&i| inputs[i]);
         dispatch_into(&self.operator, inputs, &made.iter().chain(changed).collect::<Vec<_>>())?;
@@ -250,7 +256,8 @@ impl Program {
         let known = self.graph.inputs.iter().position(|input| input.value == output.value);
         if let Some(number) = known {
             let argument = arguments[number];
-            let start = argument.layout().start_offset() + layout.start_offset();
+            let before = argument.layout().start_offset() * argument.dtype().size_in_bytes();
+            let start = before / output.meta.dtype.size_in_bytes() + layout.start_offset();
             let layout = Layout::new(layout.shape().clone(), layout.stride().into(), start, GRAPH)?;
             return Tensor::over_storage(argument.storage().clone(), output.meta.dtype, layout);
         }

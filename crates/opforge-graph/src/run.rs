@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opforge::operator::{Attributes, AxisMap, Lowering, Metas, Operator};
 use opforge::term::{Term, unexpected};
 use opforge::{DType, Device, Error, Meta, Result};
-use opforge_runtime::HostKernel;
+use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 /// Its name, and that of programs in errors.
@@ -17,7 +17,8 @@ pub(crate) const GRAPH: &str = "graph";
 pub(crate) struct Run(Arc<Running>);
 
 struct Running {
-    kernel: Arc<dyn HostKernel>,
+    device: Device,
+    kernel: Arc<dyn Kernel>,
     /// Bytes of each input and output.
     inputs: Vec<usize>,
     outputs: Vec<usize>,
@@ -26,9 +27,15 @@ struct Running {
 }
 
 impl Run {
-    /// Of a kernel, the bytes of its inputs and outputs, and those inputs that are its last outputs too.
-    pub fn new(kernel: Arc<dyn HostKernel>, inputs: Vec<usize>, outputs: Vec<usize>, changed: Vec<usize>) -> Run {
-        Run(Arc::new(Running { kernel, inputs, outputs, changed }))
+    /// Of a device's kernel, the bytes of its inputs and outputs, and those inputs that are its last outputs too.
+    pub fn new(
+        device: Device,
+        kernel: Arc<dyn Kernel>,
+        inputs: Vec<usize>,
+        outputs: Vec<usize>,
+        changed: Vec<usize>,
+    ) -> Run {
+        Run(Arc::new(Running { device, kernel, inputs, outputs, changed }))
     }
 
     /// The bytes of each output.
@@ -72,7 +79,7 @@ impl Operator for Run {
     }
 
     fn device(&self) -> Option<Device> {
-        Some(Device::Cpu)
+        Some(self.0.device)
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
@@ -88,7 +95,7 @@ impl Operator for Run {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Opaque(self.0.kernel.clone()))
+        Ok(Lowering::Prepared(self.0.kernel.clone()))
     }
 
     fn differentiable(&self) -> bool {

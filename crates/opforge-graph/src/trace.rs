@@ -8,7 +8,7 @@ use std::sync::Arc;
 use opforge::autograd::is_grad_enabled;
 use opforge::dispatch::{Autograd, Call, EagerLocal, Interpreter, check_destination, interpreted_by};
 use opforge::operator::{Lowering, Metas, Tensors};
-use opforge::{Device, Error, Meta, Result, Tensor, no_grad};
+use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
 use opforge_runtime::{Generator, Storage, vm};
 
 use crate::graph::{Captured, Graph, Node, Origin, Use, Value};
@@ -19,6 +19,8 @@ const GRAPH: &str = "graph";
 /// What has been written down so far.
 #[derive(Default)]
 pub(crate) struct Recording {
+    /// Where all tensors are.
+    pub device: Device,
     pub values: Vec<Value>,
     /// The storage of each value: its address is the value's as long as it is held.
     pub storages: Vec<Arc<Storage>>,
@@ -40,21 +42,44 @@ struct Lazy;
 /// reading them is an error that names the call which would make them.
 ///
 /// # Errors
-/// Those of `f`; tensors of another device than the CPU; a trace inside of a trace.
+/// Those of `f`; tensors of several devices, those of the first example's and others; a trace inside of a trace.
 pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Graph> {
-    let (graph, ()) = trace_all(examples, |arguments| Ok((f(arguments)?, ())))?;
+    let (graph, (), _) = trace_all(examples, |arguments| Ok((f(arguments)?, ())))?;
     Ok(graph.with_own_constants())
+}
+
+/// The memory of tensors of a trace that are still held when it has ended, by whoever `f` gave them to: attributes, caches, gradients of leaves.
+pub(crate) struct Held(Vec<(usize, Arc<Storage>)>);
+
+impl Held {
+    /// Lets go of what nobody else holds any more.
+    pub fn tidied(self) -> Held {
+        Held(self.0.into_iter().filter(|(_, storage)| Arc::strong_count(storage) > 1).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The values, and all their bytes as tensors.
+    pub fn values(&self) -> Result<Vec<(usize, Tensor)>> {
+        let bytes = |storage: &Arc<Storage>| {
+            Tensor::over_storage(storage.clone(), DType::U8, Layout::contiguous(storage.nbytes()))
+        };
+        self.0.iter().map(|(value, storage)| Ok((*value, bytes(storage)?))).collect()
+    }
 }
 
 /// As [`trace`], of a function that gives something besides.
 pub(crate) fn trace_all<R>(
     examples: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
-) -> Result<(Graph, R)> {
+) -> Result<(Graph, R, Held)> {
     if RECORDING.with_borrow(Option::is_some) {
         return Err(Error::value(GRAPH, "trace", "a trace inside of a trace", "one trace at a time"));
     }
-    let mut begun = Recording::default();
+    let device = examples.first().map_or(Device::Cpu, |example| *example.device());
+    let mut begun = Recording { device, ..Recording::default() };
     let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
     let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
     let inputs = arguments.iter().map(|x| begun.used(x)).collect();
@@ -71,9 +96,11 @@ pub(crate) fn trace_all<R>(
     }
     let (outputs, rest) = outcome?;
     let uses = outputs.iter().map(|y| ended.used(y)).collect();
-    drop(outputs);
-    let Recording { values, nodes, .. } = ended;
-    Ok((Graph { values, nodes, inputs, outputs: uses }, rest))
+    drop((outputs, arguments));
+    let Recording { device, values, nodes, storages, .. } = ended;
+    let is_of_trace = |(value, _): &(usize, _)| matches!(values[*value].origin, Origin::Made | Origin::Input(_));
+    let held = Held(storages.into_iter().enumerate().filter(is_of_trace).collect()).tidied();
+    Ok((Graph { device, values, nodes, inputs, outputs: uses }, rest, held))
 }
 
 /// Ends a recording, also when what is traced unwinds.
@@ -110,8 +137,8 @@ pub(crate) fn further_argument(number: usize, like: &Tensor) -> Result<(Tensor, 
 impl Recording {
     /// A tensor that stands for an argument.
     fn argument(&mut self, number: usize, example: &Tensor) -> Result<Tensor> {
-        if *example.device() != Device::Cpu {
-            return Err(Error::device(GRAPH, "input", example.device(), "the CPU"));
+        if *example.device() != self.device || self.device.memory().is_err() {
+            return Err(Error::device(GRAPH, "input", example.device(), "one device that computes"));
         }
         let layout = example.layout();
         let from_zero = opforge::Layout::new(layout.shape().clone(), layout.stride().into(), 0, GRAPH)?;
@@ -134,7 +161,7 @@ impl Recording {
         op: &'static str,
         at: &'static Location<'static>,
     ) -> Result<Tensor> {
-        let storage = Storage::new(Device::Cpu, bytes)?;
+        let storage = Storage::new(self.device, bytes)?;
         let unknown = "a graph is being traced: elements are there when it runs, and cannot be read before";
         vm::set_unusable(&storage, op, at, Error::msg(unknown));
         self.push(Value { bytes, origin }, &storage);
@@ -185,9 +212,9 @@ impl Interpreter for Lazy {
     }
 }
 
-fn check(call: &Call<'_>, metas: &Metas) -> Result<()> {
-    if let Some(other) = call.inputs.iter().map(|t| *t.device()).chain(call.op.device()).find(|d| *d != Device::Cpu) {
-        return Err(Error::device(call.op.name(), "input", other, "the CPU, in graphs"));
+fn check(call: &Call<'_>, metas: &Metas, device: Device) -> Result<()> {
+    if let Some(other) = call.inputs.iter().map(|t| *t.device()).chain(call.op.device()).find(|d| *d != device) {
+        return Err(Error::device(call.op.name(), "input", other, format!("{device}, that of the graph's arguments")));
     }
     for meta in metas {
         meta.shape().check(call.op.name(), meta.dtype.size_in_bytes())?;
@@ -200,7 +227,7 @@ impl Recording {
     pub(crate) fn write_down(&mut self, call: &Call<'_>) -> Result<Tensors> {
         let inputs: Vec<&Meta> = call.inputs.iter().map(|t| t.meta()).collect();
         let metas = call.op.infer(&inputs)?;
-        check(call, &metas)?;
+        check(call, &metas, self.device)?;
         let lowering = call.op.lower(&inputs, &metas.iter().collect::<Vec<_>>())?;
         if matches!(lowering, Lowering::Random(_)) {
             self.key(call.inputs[0]);

@@ -54,7 +54,9 @@ pub fn _trace(function: &Bound<'_, PyAny>, examples: &Bound<'_, PyList>, step: b
     let traced = if step {
         trace(&examples, call).and_then(|graph| graph.compile()).map(Traced::Step)
     } else {
-        Function::trace(&examples, call).map(Traced::Function)
+        // Cycles of Python's objects hold what nobody wants.
+        let tidy = || drop(py.import("gc").and_then(|gc| gc.call_method0("collect")));
+        Function::trace_and_tidy(&examples, call, tidy).map(Traced::Function)
     };
     traced.or_raise(py).map(PyGraphFunction)
 }
@@ -65,7 +67,8 @@ pub fn _identity(objects: &Bound<'_, PyList>) -> PyResult<u64> {
     let mut hasher = DefaultHasher::new();
     for tensor in tensors(objects)? {
         Arc::as_ptr(tensor.storage()).hash(&mut hasher);
-        (tensor.meta(), tensor.requires_grad()).hash(&mut hasher);
+        // Gradients are those of the tensor, not of its memory.
+        (tensor.meta(), tensor.requires_grad().then(|| tensor.id())).hash(&mut hasher);
     }
     Ok(hasher.finish())
 }
@@ -80,6 +83,12 @@ impl PyGraphFunction {
             Traced::Function(function) => function.accepts(&arguments),
             Traced::Step(program) => program.accepts(&arguments),
         })
+    }
+
+    /// Whether the function gave tensors that it computes to others while it was traced; they are there after the first run.
+    #[getter]
+    fn keeps(&self) -> bool {
+        matches!(&self.0, Traced::Function(function) if function.keeps())
     }
 
     /// Whether a run would change memory that several of these tensors, or one and something that the function has of its own, share: only calls one

@@ -62,6 +62,7 @@ mod kernel;
 mod memory;
 mod on_host;
 pub mod parallel;
+pub mod sequence;
 mod spin;
 mod storage;
 mod sync;

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use opforge::devices::Backend;
+use opforge::devices::{Backend, Link};
 use opforge::operator::Lowering;
 use opforge::{Meta, Result};
-use opforge_gpu::{Target, program_of};
+use opforge_gpu::{Program, Target, program_of, program_of_chain};
 use opforge_runtime::{Kernel, Memory};
 
 use wgpu::Buffer;
@@ -52,6 +52,15 @@ impl Wgpu {
 #[derive(Clone, Copy)]
 pub(crate) struct Added(pub &'static Wgpu);
 
+impl Added {
+    /// A program with its kernels compiled.
+    fn prepared(&self, op: &'static str, program: Program) -> Result<Arc<dyn Kernel>> {
+        let compiled = program.launches.iter().map(|launch| self.0.pipeline(op, &launch.kernel));
+        let pipelines = compiled.collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Prepared { on: self.0, op, program, pipelines, tables: OnceLock::new() }))
+    }
+}
+
 impl Backend for Added {
     fn memory(&self) -> &dyn Memory {
         self.0
@@ -64,9 +73,10 @@ impl Backend for Added {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>> {
-        let program = program_of(&self.0.target, op, &lowering, inputs, outputs)?;
-        let compiled = program.launches.iter().map(|launch| self.0.pipeline(op, &launch.kernel));
-        let pipelines = compiled.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Prepared { on: self.0, op, program, pipelines, tables: OnceLock::new() }))
+        self.prepared(op, program_of(&self.0.target, op, &lowering, inputs, outputs)?)
+    }
+
+    fn chain(&self, links: &[Link<'_>]) -> Result<Arc<dyn Kernel>> {
+        self.prepared(links[0].op, program_of_chain(&self.0.target, links)?)
     }
 }

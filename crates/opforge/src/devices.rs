@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use opforge_runtime::{HostMemory, Kernel, Memory, OnHost};
 
 use crate::operator::{Call, Lowering, Tensors};
-use crate::{Device, Error, Meta, Result, Tensor};
+use crate::{Device, Error, ErrorKind, Meta, Result, Tensor};
 
 /// A device's memory, and its kernels.
 ///
@@ -31,6 +31,15 @@ pub trait Backend: Send + Sync + 'static {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>>;
+
+    /// One kernel for functions of single elements, in order: what passes between them need not reach memory.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where the device makes no such kernels, or not of these; they then run one by one.
+    fn chain(&self, links: &[Link<'_>]) -> Result<Arc<dyn Kernel>> {
+        let given = format!("{} calls", links.len());
+        Err(Error::device("chain", "calls", given, "one call a kernel"))
+    }
 
     /// Whether what the device has no kernel for is computed on the CPU: storages are copied to main memory and back, which takes its time.
     fn falls_back(&self) -> bool {
@@ -54,6 +63,27 @@ pub trait Backend: Send + Sync + 'static {
     fn beside(&self, _model: &Tensor) -> Option<Box<dyn Any>> {
         None
     }
+}
+
+/// A function of single elements that is one of several in a kernel, over tensors of one shape.
+pub struct Link<'a> {
+    /// The operator's name.
+    pub op: &'static str,
+    /// What it computes: a tile function, a copy, or one number everywhere.
+    pub lowering: Lowering,
+    /// What it reads, broadcast to the outputs' shape.
+    pub inputs: Vec<(Operand, &'a Meta)>,
+    /// What it makes, and which of the kernel's outputs that is; none for what only further links read.
+    pub outputs: Vec<(&'a Meta, Option<usize>)>,
+}
+
+/// What a link reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// The kernel's input of this number.
+    Given(usize),
+    /// The element at the same place of what an earlier link made: the link's number and the output's.
+    Made(usize, usize),
 }
 
 /// The backend of the CPU: compiled loops of `opforge-cpu`.
@@ -115,16 +145,31 @@ pub fn beside(model: &Tensor) -> Option<Box<dyn Any>> {
 /// What is not copied to the CPU: more bytes than these of one tensor.
 const MOST_COPIED: usize = 1 << 33;
 
+/// A device's kernel for what an operator lowers to, or the CPU's where the device [falls back](Backend::falls_back).
+///
+/// # Errors
+/// Those of `lower` and [`Backend::kernel`].
+pub fn kernel(
+    device: Device,
+    op: &'static str,
+    lower: impl Fn() -> Result<Lowering>,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Arc<dyn Kernel>> {
+    let backend = of(device)?;
+    match backend.kernel(op, lower()?, inputs, outputs) {
+        Err(lacking) if lacking.kind() == ErrorKind::Device && backend.falls_back() => {
+            on_host(op, lower()?, inputs, outputs).map_err(|_| lacking)
+        }
+        made => made,
+    }
+}
+
 /// The kernel of the CPU for what a device has none for, where it [falls back](Backend::falls_back).
 ///
 /// # Errors
 /// The kernel's; [`Error::Device`] for tensors so large that copies are no help.
-pub(crate) fn on_host(
-    op: &'static str,
-    lowering: Lowering,
-    inputs: &[&Meta],
-    outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+fn on_host(op: &'static str, lowering: Lowering, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
     let is_large = |meta: &&&Meta| meta.layout.span().saturating_mul(meta.dtype.size_in_bytes()) >= MOST_COPIED;
     if let Some(meta) = inputs.iter().chain(outputs).find(is_large) {
         return Err(Error::device(

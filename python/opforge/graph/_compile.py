@@ -73,7 +73,7 @@ class _Compiled:
         for program, results in known:
             if program is None:
                 return self._function(*args, **kwargs)
-            if program.accepts(tensors):
+            if program.accepts(tensors) and not program.keeps:
                 return self._run(program, results, tensors, args, kwargs)
         return self._first_call(known, tensors, structure, args, kwargs)
 
@@ -102,9 +102,24 @@ class _Compiled:
                 raise
             known.insert(0, (None, None))
             return self._as_it_is(args, kwargs, str(error))
+        before = next((entry for entry in known if entry[0].keeps and entry[0].accepts(tensors)), None)
+        if program.keeps and before:
+            return self._last(program, results, known, tensors, args, kwargs)
+        if before:
+            known.remove(before)
         known.insert(0, (program, results))
         del known[_MOST:]
         return self._run(program, results, tensors, args, kwargs)
+
+    def _last(self, program, results, known, tensors, args, kwargs):
+        """A call of a function that gives tensors to others each time: the last as a graph. One that does so once, to a cache, was traced again without it."""
+        known.insert(0, (None, None))
+        found = self._run(program, results, tensors, args, kwargs)
+        reason = "it keeps tensors that it computes, or leaves gradients with tensors"
+        if self._fullgraph:
+            raise RuntimeError(f"compile: {_name(self._function)} is not one graph: {reason}")
+        warnings.warn(f"{_name(self._function)} runs as it is, not as a graph: {reason}", stacklevel=4)
+        return found
 
     def _run(self, program, results, tensors, args, kwargs):
         # Calls one by one see through each tensor what they change through another of the same memory.

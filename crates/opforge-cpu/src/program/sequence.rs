@@ -1,70 +1,18 @@
 //! Kernels that run one after the other as one, with one piece of memory for what passes between them.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use opforge_core::{Error, Result};
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::{HostKernel, checkpoint};
 use smallvec::SmallVec;
 
-use super::Place;
-
-/// A tensor of a call: where it lies, and its first element's distance from there in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tensor {
-    /// An input or an output of the sequence, or memory between its calls.
-    pub place: Place,
-    /// From the place's beginning on.
-    pub byte_offset: usize,
-}
-
-/// A kernel with its tensors.
-pub struct Call {
-    /// The kernel.
-    pub kernel: Arc<dyn HostKernel>,
-    /// What it reads.
-    pub inputs: SmallVec<[Tensor; 4]>,
-    /// What it writes.
-    pub outputs: SmallVec<[Tensor; 2]>,
-}
-
-/// Measures how long each call takes, while it is on.
-pub struct Stopwatch {
-    on: AtomicBool,
-    nanoseconds: Vec<AtomicU64>,
-}
-
-impl Stopwatch {
-    /// For so many calls; it is off.
-    pub fn new(calls: usize) -> Self {
-        Stopwatch { on: AtomicBool::new(false), nanoseconds: (0..calls).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    /// Begins anew.
-    pub fn start(&self) {
-        self.nanoseconds.iter().for_each(|time| time.store(0, Relaxed));
-        self.on.store(true, Relaxed);
-    }
-
-    /// Ends, and gives the time that each call has taken in all runs.
-    pub fn stop(&self) -> Vec<Duration> {
-        self.on.store(false, Relaxed);
-        self.nanoseconds.iter().map(|time| Duration::from_nanos(time.load(Relaxed))).collect()
-    }
-
-    fn note(&self, call: usize, begun: Option<Instant>) {
-        if let Some(begun) = begun {
-            self.nanoseconds[call].fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
-        }
-    }
-}
+pub use opforge_runtime::sequence::{Call, Place, Stopwatch, Tensor, check_places};
 
 /// Calls in order.
 pub struct Sequence<F> {
-    calls: Vec<Call>,
+    calls: Vec<Call<dyn HostKernel>>,
     local_bytes: usize,
     /// How many inputs and outputs there are.
     tensors: (usize, usize),
@@ -80,23 +28,16 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
     /// # Errors
     /// Places that are none, and a watch for fewer calls.
     pub fn new(
-        calls: Vec<Call>,
+        calls: Vec<Call<dyn HostKernel>>,
         local_bytes: usize,
         tensors: (usize, usize),
         watch: Arc<Stopwatch>,
         blame: F,
     ) -> Result<Self> {
-        if watch.nanoseconds.len() < calls.len() {
-            return Err(Error::value("sequence", "watch", watch.nanoseconds.len(), format!("{} calls", calls.len())));
+        if watch.calls() < calls.len() {
+            return Err(Error::value("sequence", "watch", watch.calls(), format!("{} calls", calls.len())));
         }
-        let is_place = |tensor: &Tensor| match tensor.place {
-            Place::Input(i) => i < tensors.0,
-            Place::Output(i) => i < tensors.1,
-            Place::Local(offset) => offset <= local_bytes,
-        };
-        if !calls.iter().flat_map(|call| call.inputs.iter().chain(&call.outputs)).all(is_place) {
-            return Err(Error::value("sequence", "place", "another", "an input, an output, or memory of the sequence"));
-        }
+        check_places(&calls, local_bytes, tensors)?;
         let cost = calls.iter().map(|call| call.kernel.cost()).fold(0, u64::saturating_add);
         Ok(Sequence { calls, local_bytes, tensors, cost, watch, blame })
     }
@@ -118,7 +59,7 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> HostKernel for Sequen
             };
             base.wrapping_add(tensor.byte_offset)
         };
-        let watched = self.watch.on.load(Relaxed);
+        let watched = self.watch.is_on();
         for (number, call) in self.calls.iter().enumerate() {
             let from: SmallVec<[*const u8; 6]> = call.inputs.iter().map(|x| address(x).cast_const()).collect();
             let to: SmallVec<[*mut u8; 4]> = call.outputs.iter().map(address).collect();

@@ -5,20 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opforge_core::{Error, Result};
 use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Room;
+pub use opforge_runtime::sequence::Place;
 use smallvec::SmallVec;
 
 use crate::memory::scratch::buffer;
-
-/// Where a block's tensor lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In one of the program's inputs.
-    Input(usize),
-    /// In one of its outputs. A call may read what an earlier one has written there.
-    Output(usize),
-    /// In working memory, so many bytes from its start: the same for each block. A multiple of 64.
-    Local(usize),
-}
 
 /// A tensor of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The programs of each form of lowering, a file a form.
 
 pub(crate) mod attention;
+pub(crate) mod chain;
 pub(crate) mod contract;
 pub(crate) mod convolution;
 pub(crate) mod fill;

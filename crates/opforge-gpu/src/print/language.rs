@@ -3,6 +3,7 @@
 use opforge_core::{DType, Result};
 use opforge_trace::Op;
 
+use super::c::{narrowed, widened};
 use crate::kernel::Buffer;
 
 /// A language that kernels are printed in. Threads, groups and lanes have numbers where there are any; where there are none, loops stand for them.
@@ -16,6 +17,10 @@ pub(super) trait Language {
     /// A value of which compilers do not know how it was made.
     fn kept(&self, _: DType, value: &str) -> String {
         value.to_owned()
+    }
+    /// A value as it is when it was stored in a dtype and read again.
+    fn rounded(&self, dtype: DType, value: &str) -> String {
+        widened(dtype, narrowed(dtype, value))
     }
     /// An element of a buffer, widened.
     fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String>;

@@ -91,6 +91,7 @@ impl<L: Language> Printer<'_, L> {
             }
             Source::Load(buffer) => self.language.load(buffer, &self.kernel.buffers[buffer], &operands[0]),
             Source::Kept => Ok(self.language.kept(node.dtype, &operands[0])),
+            Source::Rounded(dtype) => Ok(self.language.rounded(dtype, &operands[0])),
             Source::Read(variable) => Ok(self.variable(variable)),
             Source::LoadShared(array) => Ok(format!("s{array}[{}]", operands[0])),
             Source::Parameter(_) | Source::Index => self.name(id),

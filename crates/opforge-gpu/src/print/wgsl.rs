@@ -86,6 +86,11 @@ impl Language for Wgsl {
         let (zero, name) = (word(self.zero), if dtype == DType::F64 { "kept_f64" } else { "kept_f32" });
         self.helpers.call(name, &[value, &zero])
     }
+    fn rounded(&self, dtype: DType, value: &str) -> String {
+        let [narrow, wide] =
+            if dtype == DType::F16 { ["f16_of_f32", "f32_of_f16"] } else { ["bf16_of_f32", "f32_of_bf16"] };
+        self.helpers.call(wide, &[&self.helpers.call(narrow, &[value])])
+    }
     fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String> {
         Ok(load(&self.helpers, number, buffer, &format!("{index} + {}", word(number))))
     }

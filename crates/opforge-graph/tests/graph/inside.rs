@@ -1,6 +1,7 @@
 //! What programs tell of themselves.
 
 use crate::common::{floats, vec};
+use opforge::Device;
 use opforge::fusion::Obstacle;
 use opforge_graph::inside::{Apart, Limits};
 use opforge_graph::{Options, Program, trace};
@@ -50,7 +51,7 @@ fn each_kernel_is_timed() {
     assert_eq!(table.lines().count(), program.stages().len() + 2, "{table}");
     assert!(table.contains("matmul f32[64, 64]") && table.contains('%'), "{table}");
     assert_eq!(program.run(&[&x]).unwrap().iter().map(vec).collect::<Vec<_>>(), expected);
-    let limits = Limits::measured().unwrap();
+    let limits = Limits::measured(Device::Cpu).unwrap();
     assert!(limits.bytes > 1e8 && limits.flops > 1e8, "{limits:?}");
     assert!(program.measure(&[], 1).is_err());
 }

@@ -17,7 +17,7 @@ use crate::devices;
 use crate::fusion::{Kind, Part};
 use crate::operator::{Lowering, Operator, Place};
 use crate::tensor::SharedMeta;
-use crate::{Error, ErrorKind, Meta, Result, Tensor};
+use crate::{Error, Meta, Result, Tensor};
 
 /// A call prepared: everything but addresses.
 pub(super) struct Plan {
@@ -74,16 +74,14 @@ impl Plan {
         };
         let mut kernel: Arc<dyn Kernel> = match lower()? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
+            Lowering::Prepared(kernel) => kernel,
             lowering => {
                 // A product that is called does not wait for what may follow.
                 let joins = |kind: &Kind| self.device == Device::Cpu && *kind != Kind::Product;
                 kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(joins);
-                let (op, backend) = (call.op.name(), devices::of(self.device)?);
-                match backend.kernel(op, lowering, &inputs, &outputs) {
-                    Err(lacking) if lacking.kind() == ErrorKind::Device && backend.falls_back() => {
-                        devices::on_host(op, lower()?, &inputs, &outputs).map_err(|_| lacking)?
-                    }
-                    made => made?,
+                match self.device {
+                    Device::Cpu => lowering.kernel(call.op.name(), &inputs, &outputs)?,
+                    device => devices::kernel(device, call.op.name(), lower, &inputs, &outputs)?,
                 }
             }
         };

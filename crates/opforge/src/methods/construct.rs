@@ -8,7 +8,7 @@ use opforge_runtime::alloc::Room;
 
 use crate::Tensor;
 use crate::devices::beside;
-use crate::dispatch::dispatch1;
+use crate::dispatch::{EagerLocal, dispatch1, interpreted_by};
 use crate::ops::create::full::Full;
 use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
 
@@ -100,7 +100,12 @@ fn placed(meta: Meta, device: Device, nbytes: usize, storage: impl FnOnce() -> A
     if device.is_meta() {
         return Ok(Tensor::from_parts(meta, Storage::new(device, nbytes)?));
     }
-    Tensor::from_parts(meta, storage()).to_device(&device)
+    let tensor = Tensor::from_parts(meta, storage());
+    match device {
+        Device::Cpu => Ok(tensor),
+        // Numbers are there at once, in graphs too, whose constants they are.
+        device => interpreted_by(&EagerLocal, || tensor.to_device(&device)),
+    }
 }
 
 /// A contiguous tensor of so many elements and this shape.

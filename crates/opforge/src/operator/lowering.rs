@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use opforge_core::Scalar;
 use opforge_cpu::{arange, dense, elementwise, forms, fourier, reduce, scan};
-use opforge_runtime::HostKernel;
+use opforge_runtime::{HostKernel, Kernel};
 use opforge_tile::forms::{
     Attention, Contract, Dense, Draws, Fourier, Index, Move, Normalize, Recurrent, Scan, Search, Sort, Spread, Windowed,
 };
@@ -68,6 +68,8 @@ pub enum Lowering {
     Transfer,
     /// A kernel of the CPU, of which nothing else is known: that of an operator that users bring.
     Opaque(Arc<dyn HostKernel>),
+    /// A kernel of the tensors' own device, whichever it is: that of a graph.
+    Prepared(Arc<dyn Kernel>),
 }
 
 impl Lowering {
@@ -100,6 +102,7 @@ impl Lowering {
             Lowering::Fourier(form) => fourier::fourier(op, form, inputs[0], output),
             Lowering::Random(form) => forms::drawn(op, &form, inputs, output),
             Lowering::Opaque(kernel) => Ok(kernel),
+            Lowering::Prepared(_) => Err(Error::value(op, "form", "a kernel", "what a kernel is made of")),
         }
     }
 }
@@ -131,6 +134,7 @@ impl Debug for Lowering {
             Lowering::Random(form) => form.fmt(f),
             Lowering::Transfer => f.write_str("Transfer"),
             Lowering::Opaque(_) => f.write_str("Opaque"),
+            Lowering::Prepared(_) => f.write_str("Prepared"),
         }
     }
 }

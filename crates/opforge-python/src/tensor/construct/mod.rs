@@ -6,6 +6,7 @@ mod functions;
 mod nested;
 mod new;
 
+use opforge::dispatch::{EagerLocal, interpreted_by};
 use opforge::functional::default_dtype;
 use opforge::{DType, Device, Tensor};
 use opforge_core::Kind;
@@ -108,9 +109,12 @@ pub fn from_data(op: &'static str, data: &Bound<'_, PyAny>, like: Like) -> PyRes
         return like.copy(&tensor.get().tensor(py)).or_raise(py);
     }
     if is_nested(data)? {
-        let made = Walk::through(data, like.dtype).and_then(|walk| walk.into_tensor(default_dtype()));
-        let made = made.map_err(|fault| fault.raise(py, op))?;
-        return like.apply(&made).or_raise(py);
+        let walk = Walk::through(data, like.dtype).map_err(|fault| fault.raise(py, op))?;
+        // Numbers are there at once, in graphs too, whose constants they are.
+        return interpreted_by(&EagerLocal, || {
+            let made = walk.into_tensor(default_dtype()).map_err(|fault| fault.raise(py, op))?;
+            like.apply(&made).or_raise(py)
+        });
     }
     let shared = array_like(op, data)?;
     let own_dtype = numpy::is_ndarray(data)? || data.hasattr("__dlpack__")? || data.hasattr("__array__")?;

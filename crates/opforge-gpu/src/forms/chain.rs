@@ -1,0 +1,125 @@
+//! Functions of single elements in one kernel: what passes between them stays in registers.
+
+use opforge::devices::{Link, Operand};
+use opforge::operator::Lowering;
+use opforge_core::{DType, Meta, Result, Scalar};
+use opforge_tile::forms::Move;
+use opforge_trace::Expression;
+
+use crate::code::Code;
+use crate::kernel::Source;
+use crate::lower::{Call, Target};
+use crate::program::{Place, Program};
+use crate::tensor::{Tensor, collapsed};
+use crate::value::Value;
+
+/// What a link does with elements.
+enum Function {
+    Constant(Scalar),
+    Copy,
+    Traced(Expression),
+}
+
+impl Function {
+    fn of(call: &Call<'_>, link: &Link<'_>) -> Result<Function> {
+        call.real(call.inputs)?;
+        call.real(call.outputs)?;
+        let dtypes: Vec<DType> = call.inputs.iter().map(|input| input.dtype).collect();
+        match &link.lowering {
+            Lowering::Fill(value) => Ok(Function::Constant(*value)),
+            Lowering::Move(Move::Copy) => Ok(Function::Copy),
+            Lowering::Tile(tile) if !tile.refuses_elements(dtypes[0]) => {
+                let traced = tile.trace(&dtypes, call.target.fused);
+                let has_all =
+                    |of: &Expression| of.results().len() == call.outputs.len() && of.inputs().len() == dtypes.len();
+                let lacks = || call.refuse("dtype", dtypes[0].as_str(), "dtypes that have a trace");
+                traced.filter(has_all).map(Function::Traced).ok_or_else(lacks)
+            }
+            other => Err(call.refuse("form", format!("{other:?}"), "functions of single elements")),
+        }
+    }
+
+    fn apply<'a>(&self, code: &'a Code, elements: &[Value<'a>], output: DType) -> Vec<Value<'a>> {
+        match self {
+            Function::Constant(value) => vec![code.constant(value.cast(output), output.compute())],
+            Function::Copy => elements.to_vec(),
+            Function::Traced(expression) => code.apply(expression, elements).0,
+        }
+    }
+}
+
+/// A tensor in memory, by its place and whether it is written.
+type InMemory<'a> = (Place, &'a Meta, bool);
+
+/// All tensors in memory of the links, in their order.
+fn in_memory<'a>(links: &'a [Link<'a>]) -> Vec<InMemory<'a>> {
+    let mut all = Vec::new();
+    for link in links {
+        for (operand, meta) in &link.inputs {
+            if let Operand::Given(i) = operand {
+                all.push((Place::Input(*i), *meta, false));
+            }
+        }
+        let kept = link.outputs.iter().filter_map(|(meta, kept)| Some((Place::Output((*kept)?), *meta, true)));
+        all.extend(kept);
+    }
+    all
+}
+
+/// The launch that carries out all links.
+pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
+    let mut functions = Vec::new();
+    for link in links {
+        let inputs: Vec<&Meta> = link.inputs.iter().map(|(_, meta)| *meta).collect();
+        let outputs: Vec<&Meta> = link.outputs.iter().map(|(meta, _)| *meta).collect();
+        let call = Call { target, op: link.op, inputs: &inputs, outputs: &outputs };
+        call.check_sizes()?;
+        functions.push(Function::of(&call, link)?);
+    }
+    let (memory, shape) = (in_memory(links), links[0].outputs[0].0.shape());
+    let layouts = memory.iter().map(|(_, meta, _)| meta.layout.broadcast_as(shape, links[0].op));
+    let layouts = layouts.collect::<Result<Vec<_>>>()?;
+    let strides: Vec<&[usize]> = layouts.iter().map(|layout| layout.stride()).collect();
+    let (dims, steps) = collapsed(shape.dims(), &strides);
+    let mut program = Program::default();
+    program.launch(target, |k| {
+        let tensors = memory.iter().zip(&steps);
+        let tensors: Vec<Tensor<'_>> = tensors
+            .map(|((place, meta, written), steps)| k.strided(*place, meta.dtype, &dims, steps, *written))
+            .collect();
+        k.each_of(&dims, |at| carry_out(k, links, &functions, &tensors, at));
+        Ok(())
+    })?;
+    Ok(program)
+}
+
+/// Computes one element of every link; `tensors` are those of [`in_memory`].
+fn carry_out<'a>(code: &'a Code, links: &[Link<'_>], functions: &[Function], tensors: &[Tensor<'a>], at: &[Value<'a>]) {
+    let (mut made, mut tensors): (Vec<Vec<Value<'a>>>, _) = (Vec::new(), tensors.iter());
+    let mut next = || tensors.next().expect("a tensor for each that is in memory");
+    for (link, function) in links.iter().zip(functions) {
+        let elements: Vec<Value<'a>> = link
+            .inputs
+            .iter()
+            .map(|(operand, _)| match *operand {
+                Operand::Given(_) => next().load(at),
+                Operand::Made(link, output) => made[link][output],
+            })
+            .collect();
+        let results = function.apply(code, &elements, link.outputs[0].0.dtype);
+        let mut kept = Vec::new();
+        for ((meta, output), result) in link.outputs.iter().zip(results) {
+            let result = result.to(meta.dtype.compute());
+            if output.is_some() {
+                next().store(at, result);
+            }
+            kept.push(rounded(code, result, meta.dtype));
+        }
+        made.push(kept);
+    }
+}
+
+/// A value as further links read it: as it would be in memory.
+fn rounded<'a>(code: &'a Code, value: Value<'a>, dtype: DType) -> Value<'a> {
+    if dtype == dtype.compute() { value } else { code.defined(value.dtype(), Source::Rounded(dtype), &[value.id]) }
+}

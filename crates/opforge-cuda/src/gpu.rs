@@ -1,8 +1,10 @@
 //! A GPU that was opened: its context, the stream of its work, its pool of memory.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use opforge_core::{Error, Result};
 
@@ -49,6 +51,8 @@ pub(crate) struct Gpu {
     pool: Handle,
     /// The bytes that may be in use.
     limit: AtomicUsize,
+    /// Operators whose own code has issued work that nobody has waited for yet.
+    issued: Mutex<BTreeSet<String>>,
     /// How often processes had forked when it was opened.
     forks: usize,
 }
@@ -97,6 +101,17 @@ pub(crate) fn properties(number: usize) -> Result<Properties> {
     })
 }
 
+/// The error of a device where operators of others have issued work, which names them.
+fn blamed(error: Error, issued: &BTreeSet<String>) -> Error {
+    match error {
+        Error::Kernel { op, message } if !issued.is_empty() => {
+            let names = issued.iter().cloned().collect::<Vec<_>>().join(", ");
+            Error::Kernel { op, message: format!("{message}, after calls of {names}, whose code is their own") }
+        }
+        error => error,
+    }
+}
+
 impl Gpu {
     /// Opens a device.
     pub fn open(number: usize) -> Result<Gpu> {
@@ -126,7 +141,7 @@ impl Gpu {
             checked((driver.pool_set)(pool, PoolAttribute::Threshold as c_int, (&raw mut all).cast()))?;
         }
         let (limit, forks) = (AtomicUsize::new(usize::MAX), opforge_runtime::forks());
-        Ok(Gpu { name, driver, properties, stream, context, pool, limit, forks })
+        Ok(Gpu { name, driver, properties, stream, context, pool, limit, issued: Mutex::default(), forks })
     }
 
     /// Whether this process is the one that opened the GPU, and none that was forked since.
@@ -149,7 +164,10 @@ impl Gpu {
 
     /// The error that a code of the driver tells, if it is one.
     pub fn checked(&self, op: &'static str, code: c_int) -> Result<()> {
-        if code == 0 { Ok(()) } else { self.driver.check(op, self.name, code) }
+        if code == 0 {
+            return Ok(());
+        }
+        self.driver.check(op, self.name, code).map_err(|error| blamed(error, &self.issued()))
     }
 
     /// Waits until everything that was issued has run.
@@ -158,8 +176,22 @@ impl Gpu {
     /// What a kernel that was issued before failed of.
     pub fn wait(&self, op: &'static str) -> Result<()> {
         self.enter(op)?;
+        let issued = self.issued().clone();
         // SAFETY: the stream is never destroyed.
-        self.checked(op, unsafe { (self.driver.stream_wait)(self.stream) })
+        self.checked(op, unsafe { (self.driver.stream_wait)(self.stream) })?;
+        if !issued.is_empty() {
+            self.issued().retain(|op| !issued.contains(op));
+        }
+        Ok(())
+    }
+
+    fn issued(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.issued.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Notes that an operator's own code is about to issue work.
+    pub fn note(&self, op: &str) {
+        self.issued().insert(op.to_owned());
     }
 
     fn of_pool(&self, which: PoolAttribute) -> Result<usize> {

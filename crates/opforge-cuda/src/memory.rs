@@ -1,5 +1,6 @@
 //! Memory of a GPU, by the driver's pool, and copies from and to the host.
 
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use opforge_core::{Error, Result};
@@ -130,6 +131,12 @@ impl Memory for Cuda {
         // SAFETY: so many bytes are the caller's.
         self.gpu.checked("download", unsafe { (self.gpu.driver.download)(at, address(from), to.len(), stream) })?;
         self.gpu.wait("download")
+    }
+
+    fn queue(&self, op: &str) -> Result<*mut c_void> {
+        self.gpu.enter("queue")?;
+        self.gpu.note(op);
+        Ok(self.gpu.stream)
     }
 
     fn wait(&self) -> Result<()> {

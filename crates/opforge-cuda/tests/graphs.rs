@@ -71,7 +71,7 @@ fn changes_in_place_and_views_keep_their_order() -> Result<()> {
         let x = numbers((3, 4), DType::F32, device)?;
         let results = match traced {
             true => trace(&[&x], program)?.compile()?.run(&[&x])?,
-            false => program(&[x.clone()])?,
+            false => program(std::slice::from_ref(&x))?,
         };
         results.iter().chain([&x]).map(flat).collect()
     };

@@ -2,16 +2,18 @@
 
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
+use opforge_runtime::alloc::Workspace;
 use smallvec::SmallVec;
 
 use crate::abi::{Arrays, Extra, Inferred};
 use crate::attribute::Attributes;
 use crate::isolate::{Isolated, Isolation};
 use crate::library::{Library, Place};
-use crate::runner::{Form, Forms, Infers, Prepared, Query, Runner, Setup, check};
+use crate::runner::{Form, Forms, Infers, Prepared, Query, Queue, Runner, Setup, check};
 use crate::workspaces::Workspaces;
 
 /// Runs an operator's functions where they are called.
@@ -96,12 +98,26 @@ impl Prepared for Instance {
     #[inline]
     unsafe fn run(&mut self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let workspaces = self.workspaces.allocate()?;
+        let workspace = workspaces.as_ref().map_or(ptr::null_mut(), Workspace::as_ptr);
+        // SAFETY: the caller's promise; the workspace is there until the call has ended.
+        unsafe { self.run_on(&Queue { stream: ptr::null_mut(), workspace }, inputs, outputs) }
+    }
+
+    #[inline]
+    unsafe fn run_on(&mut self, queue: &Queue, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut params: SmallVec<[*mut c_void; 8]> = inputs.iter().map(|input| input.cast_mut().cast()).collect();
         params.extend(outputs.iter().map(|output| output.cast()));
-        params.extend(self.workspaces.addresses(workspaces.as_ref()));
+        params.extend(self.workspaces.addresses(queue.workspace));
         let symbols = &self.library.symbols;
         // SAFETY: the library is open; addresses are valid by the caller's promise, for the arguments that the arrays were made for.
-        let outcome = unsafe { self.extra.call_main(symbols.main, symbols.last_error, &mut params, &mut self.arrays) };
+        let outcome = unsafe {
+            let (main, last_error) = (symbols.main, symbols.last_error);
+            self.extra.call_main(main, last_error, &mut params, &mut self.arrays, queue.stream)
+        };
         check(&self.place, "", outcome)
+    }
+
+    fn workspace(&self) -> usize {
+        self.workspaces.bytes()
     }
 }

@@ -1,5 +1,6 @@
 //! What is asked of the place where a library's functions run.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use opforge_core::{DType, Meta, Result};
@@ -126,6 +127,14 @@ pub(crate) trait Runner: Send + Sync {
     fn rest(&self) {}
 }
 
+/// Where an operator issues its work on a device.
+pub(crate) struct Queue {
+    /// CUDA's stream.
+    pub stream: *mut c_void,
+    /// Memory of the device for all workspaces; null where there are none.
+    pub workspace: *mut u8,
+}
+
 /// An operator initialised for a signature.
 pub(crate) trait Prepared: Send {
     /// Computes the outputs.
@@ -133,6 +142,15 @@ pub(crate) trait Prepared: Send {
     /// # Safety
     /// As for [`opforge_runtime::HostKernel::run`].
     unsafe fn run(&mut self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()>;
+
+    /// As [`Prepared::run`], issued to a device's queue: addresses and workspace are those of the device.
+    ///
+    /// # Safety
+    /// As there. The workspace has [`Prepared::workspace`] bytes, and nothing that is issued later uses it before what the operator issues has.
+    unsafe fn run_on(&mut self, queue: &Queue, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()>;
+
+    /// The bytes of all workspaces.
+    fn workspace(&self) -> usize;
 
     /// Whether it runs on the thread that asks; else that thread only waits.
     fn runs_here(&self) -> bool {

@@ -51,10 +51,14 @@ impl Workspaces {
         if self.total == 0 { Ok(None) } else { Workspace::new(self.total).map(Some) }
     }
 
-    /// Their addresses in a block of memory.
+    /// The bytes of all.
+    pub fn bytes(&self) -> usize {
+        self.total
+    }
+
+    /// Their addresses in a block of memory that begins here.
     #[inline]
-    pub fn addresses<'a>(&'a self, block: Option<&Workspace>) -> impl Iterator<Item = *mut c_void> + 'a {
-        let first = block.map_or(std::ptr::null_mut(), Workspace::as_ptr);
+    pub fn addresses(&self, first: *mut u8) -> impl Iterator<Item = *mut c_void> + '_ {
         self.starts.iter().map(move |&start| first.wrapping_add(start).cast())
     }
 }

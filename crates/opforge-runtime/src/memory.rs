@@ -1,7 +1,8 @@
 //! The memory of devices.
 
 use std::any::Any;
-use std::ptr::NonNull;
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
 
 use opforge_core::{Error, Result};
 
@@ -60,6 +61,15 @@ pub trait Memory: Send + Sync + 'static {
     /// What the device failed of meanwhile.
     fn wait(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// The queue that the device's work is issued to, for a library that issues to it itself: CUDA's stream, whose device is then the calling thread's
+    /// current one. Null where there is none. `op` is who issues; errors that show later name it.
+    ///
+    /// # Errors
+    /// The device's.
+    fn queue(&self, _op: &str) -> Result<*mut c_void> {
+        Ok(ptr::null_mut())
     }
 
     /// Writes the bytes of a storage whose content has [no one address](crate::Storage::scattered).

@@ -156,8 +156,11 @@ pub fn kernel(
     inputs: &[&Meta],
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    let backend = of(device)?;
-    match backend.kernel(op, lower()?, inputs, outputs) {
+    let (backend, lowering) = (of(device)?, lower()?);
+    if let Lowering::Prepared(kernel) = lowering {
+        return Ok(kernel);
+    }
+    match backend.kernel(op, lowering, inputs, outputs) {
         Err(lacking) if lacking.kind() == ErrorKind::Device && backend.falls_back() => {
             on_host(op, lower()?, inputs, outputs).map_err(|_| lacking)
         }

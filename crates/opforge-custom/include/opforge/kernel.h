@@ -23,8 +23,9 @@
  * operator was declared to change an input in place, when that output is that input. Workspaces are aligned to 64 bytes, hold anything, and
  * end with the call. Empty tensors have addresses that must not be read. `shapes[i]` may be read for ndims[i] lengths, and for one where
  * ndims[i] is 0. A workspace's entry is a vector of "uint8". dtypes are "bool", "int8" .. "int64", "uint8" .. "uint64", "float8_e4m3fn",
- * "float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64" and "complex128". The arrays belong to the framework and end with the call. `stream` is the CUDA stream, NULL on
- * the CPU.
+ * "float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64" and "complex128". The arrays belong to the framework and end with the call. `stream` is NULL on
+ * the CPU. Of a library with code of NVIDIA's GPUs, tensors and workspaces lie in a GPU's memory, which is current on the calling thread, and `stream` is
+ * the CUDA stream that the work is to be issued to; nobody has to wait for it.
  *
  * Threads. `F` may run on any thread, and on several at once, but not with the same `extra`: what hangs on `extra` needs no lock; statics do.
  *

@@ -103,9 +103,10 @@ impl Extra {
         last_error: Address,
         params: &mut [*mut c_void],
         arrays: &mut Arrays,
+        stream: *mut c_void,
     ) -> Outcome {
         let (count, params, extra) = (params.len() as c_int, params.as_mut_ptr(), self.object.as_ptr());
-        let ((ndims, shapes, dtypes), stream) = (arrays.parts(), ptr::null_mut());
+        let (ndims, shapes, dtypes) = arrays.parts();
         // SAFETY: function, parameters and arrays are those of one signature; the bridge throws nothing and writes the outcome.
         unsafe {
             RawOutcome::of(|out| {

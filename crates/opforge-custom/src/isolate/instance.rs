@@ -11,7 +11,7 @@ use super::worker::{Failure, Observe, Signature, Worker};
 use crate::abi::{Outcome, Variant, lengths};
 use crate::attribute::Attributes;
 use crate::library::Place;
-use crate::runner::{Prepared, Setup};
+use crate::runner::{Prepared, Queue, Setup};
 use crate::workspaces::Workspaces;
 
 /// An operator initialised in a worker; again, if the worker has been replaced.
@@ -140,6 +140,14 @@ impl Prepared for Instance {
             state.last = Some(ticket);
             Ok(())
         })
+    }
+
+    unsafe fn run_on(&mut self, _: &Queue, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
+        Err(self.place.fault("is isolated, and processes do not share the memory of GPUs"))
+    }
+
+    fn workspace(&self) -> usize {
+        0
     }
 
     fn runs_here(&self) -> bool {

@@ -62,7 +62,29 @@ impl CustomOp {
         if let Body::Function { .. } = &self.spec.body {
             return on_host(call, inputs);
         }
-        if self.spec.changes.any() { self.in_place(call, inputs) } else { dispatch(call, inputs) }
+        if !self.spec.is_for_cuda() {
+            return if self.spec.changes.any() { self.in_place(call, inputs) } else { dispatch(call, inputs) };
+        }
+        let dense = self.on_cuda(inputs)?;
+        let inputs: SmallVec<[&Tensor; 4]> = dense.iter().collect();
+        if self.spec.changes.any() { self.in_place(call, &inputs) } else { dispatch(call, &inputs) }
+    }
+
+    /// The inputs as functions on a GPU take them: there, and contiguous.
+    fn on_cuda(&self, inputs: &[&Tensor]) -> Result<Tensors> {
+        let elsewhere = |input: &&&Tensor| !input.device().is_cuda() && !input.device().is_meta();
+        if let Some(input) = inputs.iter().find(elsewhere) {
+            let given = if input.device().is_cpu() { "the CPU".to_owned() } else { input.device().to_string() };
+            let message = format_args!("is made for NVIDIA GPUs, and tensors on {given} were given");
+            return Err(self.spec.place.fault(message));
+        }
+        let dense = |(i, input): (usize, &&Tensor)| match self.spec.changes.input(i) && !input.is_contiguous() {
+            true => {
+                Err(Error::value(self.name(), "input", "a strided tensor", "contiguous tensors to be changed on a GPU"))
+            }
+            false => input.contiguous(),
+        };
+        inputs.iter().enumerate().map(dense).collect()
     }
 
     /// Calls an operator that changes some of its inputs: they are outputs for the VM.

@@ -2,19 +2,19 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use opforge::autograd::Backward;
 use opforge::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
 use opforge::{Error, Meta, Result};
 use smallvec::SmallVec;
 
+use super::device_kernel::DeviceKernel;
 use super::kernel::{Changed, CustomKernel};
 use super::staging::Staging;
 use super::{Body, Spec};
 use crate::attribute::Attributes;
 use crate::runner::Setup;
-use crate::source::Target;
 
 /// An operator with its attributes.
 pub(super) struct Bound {
@@ -74,13 +74,9 @@ impl Operator for Call {
             return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
         };
         let spec = &self.0.spec;
-        if spec.origin.as_ref().is_some_and(|origin| origin.artifact.target == Target::Cuda) {
-            return Err(spec.place.fault("is made for NVIDIA GPUs, and tensors on the CPU were given"));
-        }
         // What is only changed is not among the outputs that the library knows.
         let declared = outputs.len() - spec.changes.only.len();
         let aliases: Vec<Option<usize>> = spec.changes.aliases(declared).collect();
-        let staging = Staging::new(inputs, outputs, |output| aliases[output])?;
         let contiguous = |metas: &[&Meta]| -> Vec<Meta> {
             metas.iter().map(|meta| Meta::contiguous(meta.dtype, meta.shape())).collect()
         };
@@ -98,6 +94,11 @@ impl Operator for Call {
             input.map(|input| Changed { output, input, bytes: bytes(&made[output]) })
         };
         let changed = spec.changes.aliases(declared).enumerate().filter_map(changed).collect();
+        if spec.is_for_cuda() {
+            let (place, prepared) = (spec.place.clone(), Mutex::new(prepared));
+            return Ok(Lowering::Prepared(Arc::new(DeviceKernel { prepared, place, outputs: declared, changed })));
+        }
+        let staging = Staging::new(inputs, outputs, |output| aliases[output])?;
         let total = given.iter().chain(&made).map(bytes).sum();
         Ok(Lowering::Opaque(Arc::new(CustomKernel::new(prepared, staging, declared, changed, total))))
     }

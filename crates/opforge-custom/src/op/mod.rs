@@ -5,6 +5,7 @@ mod bind;
 mod call;
 mod changes;
 mod declare;
+mod device_kernel;
 mod gradient;
 mod infer;
 mod inspect;
@@ -26,6 +27,7 @@ use crate::attribute::{Attribute, Attributes};
 use crate::library::Place;
 use crate::runner::Runner;
 use crate::schema::Schema;
+use crate::source::Target;
 
 use changes::Changes;
 
@@ -145,6 +147,11 @@ impl Spec {
             _ => None,
         };
         self.outputs.or_else(|| self.schema.as_ref().map(|schema| schema.outputs.len())).or(fixed)
+    }
+
+    /// Whether its library has code of NVIDIA's GPUs.
+    fn is_for_cuda(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.artifact.target == Target::Cuda)
     }
 
     /// How the operator and its arguments are called in errors about input `i`.

@@ -17,5 +17,6 @@ def environment(folder):
         shutil.copy(SOURCES / name, folder)
     driver = folder / "libcuda.so.1"
     subprocess.run(["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-o", driver, SOURCES / "driver.cpp", "-ldl"], check=True)
-    shutil.copy(driver, folder / "libnvrtc.so.13")
+    for name in ("libnvrtc.so.13", "libcublas.so.13"):
+        shutil.copy(driver, folder / name)
     return os.environ | {"OPFORGE_CUDA_PATH": str(folder), "OPFORGE_CUDA_CACHE": ""}

@@ -10,6 +10,7 @@ use opforge::{Meta, Result};
 use opforge_gpu::{Program, Target, program_of, program_of_chain};
 use opforge_runtime::{Kernel, Memory};
 
+use crate::blas::Blas;
 use crate::gpu::Gpu;
 use crate::kernel::Prepared;
 use crate::module::Function;
@@ -19,13 +20,14 @@ pub(crate) struct Cuda {
     pub gpu: &'static Gpu,
     target: Target,
     compiled: Mutex<HashMap<Arc<str>, Function>>,
+    blas: OnceLock<Option<Blas>>,
 }
 
 impl Cuda {
     pub fn new(gpu: &'static Gpu) -> Self {
         // CUDA's compilers keep to the order of sums, and multiply-add is theirs.
         let target = Target { device: gpu.name, fused: true, reorders: false, doubles: true };
-        Cuda { gpu, target, compiled: Mutex::default() }
+        Cuda { gpu, target, compiled: Mutex::default(), blas: OnceLock::new() }
     }
 
     /// Loaded kernels by their text.
@@ -35,6 +37,22 @@ impl Cuda {
 }
 
 impl Cuda {
+    /// cuBLAS, where it is there.
+    pub fn blas(&self) -> Option<&Blas> {
+        self.blas.get_or_init(|| Blas::of(self.gpu)).as_ref()
+    }
+
+    /// A kernel of what an operator computes, written for it.
+    pub fn written(
+        &self,
+        op: &'static str,
+        lowering: &Lowering,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Arc<dyn Kernel>> {
+        self.prepared(op, program_of(&self.target, op, lowering, inputs, outputs)?)
+    }
+
     /// A program with its kernels loaded.
     fn prepared(&self, op: &'static str, program: Program) -> Result<Arc<dyn Kernel>> {
         let functions = program.launches.iter().map(|launch| self.function(op, &launch.kernel));
@@ -75,7 +93,11 @@ impl Backend for Added {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>> {
-        self.0.prepared(op, program_of(&self.0.target, op, &lowering, inputs, outputs)?)
+        let product = match &lowering {
+            Lowering::Contract(form) => self.0.product(op, form, inputs, outputs[0]),
+            _ => None,
+        };
+        product.unwrap_or_else(|| self.0.written(op, &lowering, inputs, outputs))
     }
 
     fn chain(&self, links: &[Link<'_>]) -> Result<Arc<dyn Kernel>> {

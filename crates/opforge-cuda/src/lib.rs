@@ -11,13 +11,14 @@
 //! ```
 //!
 //! Operators are those of the CPU, with their gradients: [`opforge_gpu`] makes kernels of what they compute, NVRTC compiles them on first use, and they
-//! are kept on disk. The driver and NVRTC are looked for while the program runs ([`search_in`], `OPFORGE_CUDA_PATH`), so that one build serves
+//! are kept on disk. Products of matrices are cuBLAS', where it is there. These libraries are looked for while the program runs ([`search_in`], `OPFORGE_CUDA_PATH`), so that one build serves
 //! machines with and without them.
 //!
 //! Every call is issued to one stream of its GPU and returns; what fails there is the error of who waits next, or, with `OPFORGE_SYNC=1`, of the call
 //! itself.
 
 mod backend;
+mod blas;
 mod cache;
 mod compiler;
 mod driver;
@@ -27,6 +28,7 @@ mod kernel;
 mod library;
 mod memory;
 mod module;
+mod product;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};

@@ -1,4 +1,4 @@
-// NVIDIA's driver and NVRTC for machines without a GPU, for tests: a device whose memory is main memory, and whose kernels the host's compiler builds.
+// NVIDIA's driver, NVRTC and cuBLAS for machines without a GPU, for tests: a device whose memory is main memory, and whose kernels the host's compiler builds.
 //
 // Kernels' CUDA C is compiled as C++ after device.h; its threads run one after the other, those of a block as fibers, so that barriers are waited at.
 // What is issued is done at once, but errors come as a driver's do: a kernel that reads where nothing is fails later, at who waits.
@@ -51,6 +51,55 @@ int ready() { return failed ? failed.load() : current ? 0 : INVALID_CONTEXT; }
 
 struct Program {
     std::string text, log;
+};
+
+std::atomic<int> products{0};
+
+double of_half(uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 0x3ff;
+    const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : ldexp(exponent ? fraction + 1024 : fraction, (exponent ? exponent : 1) - 25);
+    return half >> 15 ? -size : size;
+}
+
+uint16_t to_half(double value) {
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    if (value != value) return 0x7e00;
+    int exponent;
+    frexp(value, &exponent);
+    const int lowest = exponent < -13 ? -24 : exponent - 11;
+    const double units = nearbyint(ldexp(fabs(value), -lowest));
+    if (ldexp(units, lowest) > 65504) return sign | 0x7c00;
+    // A fraction that was rounded up to 2048 is the next exponent's first.
+    return sign | uint16_t(units + ((lowest + 24) << 10));
+}
+
+// Elements by cuBLAS' kinds: 0 float, 1 double, 2 half, 14 bfloat16.
+struct Elements {
+    const void *at;
+    int kind;
+
+    double get(int64_t i) const {
+        void *first = host(reinterpret_cast<uint64_t>(at));
+        if (kind == 0) return static_cast<float *>(first)[i];
+        if (kind == 1) return static_cast<double *>(first)[i];
+        if (kind == 2) return of_half(static_cast<uint16_t *>(first)[i]);
+        const uint32_t bits = uint32_t(static_cast<uint16_t *>(first)[i]) << 16;
+        float value;
+        memcpy(&value, &bits, 4);
+        return value;
+    }
+
+    void set(int64_t i, double value) {
+        void *first = host(reinterpret_cast<uint64_t>(at));
+        if (kind == 0) static_cast<float *>(first)[i] = value;
+        if (kind == 1) static_cast<double *>(first)[i] = value;
+        if (kind == 2) static_cast<uint16_t *>(first)[i] = to_half(value);
+        if (kind != 14) return;
+        const float single = value;
+        uint32_t bits;
+        memcpy(&bits, &single, 4);
+        static_cast<uint16_t *>(first)[i] = value != value ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    }
 };
 
 struct Module {
@@ -323,6 +372,36 @@ int cuLaunchKernel(void *function, unsigned blocks_x, unsigned, unsigned, unsign
     else run(*static_cast<Module *>(function), arguments, blocks_x, threads);
     return 0;
 }
+
+// The library is a copy of this one, with a state of its own.
+int cublasCreate_v2(void **handle) { return *handle = &products, 0; }
+int cublasSetStream_v2(void *, void *) { return 0; }
+
+// Matrices lie column by column; sums are in double precision.
+int cublasGemmStridedBatchedEx(
+    void *, int a_transposed, int b_transposed, int m, int n, int k, const void *alpha, const void *a, int a_kind, int lda, int64_t a_next, const void *b,
+    int b_kind, int ldb, int64_t b_next, const void *beta, void *c, int c_kind, int ldc, int64_t c_next, int count, int summed_in, int) {
+    if (lda < (a_transposed ? k : m) || ldb < (b_transposed ? n : k) || ldc < m || a_kind != c_kind || b_kind != c_kind) return 7;
+    if (summed_in != (c_kind == 1 ? 70 : 68)) return 15;
+    if (getenv("OPFORGE_HOST_DRIVER_FAILS")) return 13;
+    const auto factor = [&](const void *x) { return c_kind == 1 ? *static_cast<const double *>(x) : *static_cast<const float *>(x); };
+    const Elements left{a, a_kind}, right{b, b_kind};
+    Elements made{c, c_kind};
+    for (int64_t i = 0; i < count; ++i)
+        for (int64_t column = 0; column < n; ++column)
+            for (int64_t row = 0; row < m; ++row) {
+                double sum = 0;
+                for (int64_t j = 0; j < k; ++j)
+                    sum += left.get(i * a_next + (a_transposed ? j + row * lda : row + j * lda)) * right.get(i * b_next + (b_transposed ? column + j * ldb : j + column * ldb));
+                const int64_t at = i * c_next + row + column * ldc;
+                made.set(at, factor(alpha) * sum + (factor(beta) ? factor(beta) * made.get(at) : 0));
+            }
+    ++products;
+    return 0;
+}
+
+// How many products there have been, for tests.
+int opforge_host_products() { return products; }
 
 int nvrtcVersion(int *major, int *minor) { return *major = 0, *minor = 1, 0; }
 int nvrtcGetNumSupportedArchs(int *count) { return *count = 2, 0; }

@@ -18,12 +18,20 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     let mut compiler = Command::new("g++");
     compiler.args(["-std=c++17", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]).arg(&driver);
     assert!(compiler.arg(own.join("driver.cpp")).arg("-ldl").status().expect("g++").success());
-    fs::copy(&driver, folder.path().join("libnvrtc.so.13")).expect("a copy");
+    for name in ["libnvrtc.so.13", "libcublas.so.13"] {
+        fs::copy(&driver, folder.path().join(name)).expect("a copy");
+    }
     // What it compiles is for nobody else.
     // SAFETY: tests begin with this, in one thread after the other, and nothing reads the environment before.
     unsafe { std::env::set_var("OPFORGE_CUDA_CACHE", "") };
     folder
 });
+
+/// The folder of the libraries.
+#[allow(dead_code)]
+pub fn folder() -> &'static Path {
+    FOLDER.path()
+}
 
 /// Has the driver found where the machine has none.
 pub fn install() {

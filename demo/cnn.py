@@ -1,4 +1,4 @@
-"""A convolutional network on the handwritten digits of data/digits.csv.gz."""
+"""A convolutional network on the handwritten digits of data/digits.csv.gz, on a GPU where there is one."""
 
 import csv
 import gzip
@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 DATA = pathlib.Path(__file__).parents[1] / "data" / "digits.csv.gz"
 EPOCHS = 12
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class DigitNet(nn.Module):
@@ -42,11 +43,16 @@ def load():
     return TensorDataset(images[~held_out], labels[~held_out]), TensorDataset(images[held_out], labels[held_out])
 
 
+def place():
+    """Where the network is, in words."""
+    return f"the GPU {torch.cuda.get_device_name()}" if DEVICE.type == "cuda" else "the CPU"
+
+
 @torch.no_grad()
 def accuracy(model, dataset):
     """The share of images whose digit the model names."""
     model.eval()
-    right = [(model(x).argmax(1) == y).sum().item() for x, y in DataLoader(dataset, batch_size=256)]
+    right = [(model(x.to(DEVICE)).argmax(1) == y.to(DEVICE)).sum().item() for x, y in DataLoader(dataset, batch_size=256)]
     return sum(right) / len(dataset)
 
 
@@ -54,16 +60,16 @@ def train(picture):
     """Trains the network, draws its losses, and returns its accuracy on held-out digits."""
     torch.manual_seed(0)
     training, held_out = load()
-    model, criterion, losses = DigitNet(), nn.CrossEntropyLoss(), []
+    model, criterion, losses = DigitNet().to(DEVICE), nn.CrossEntropyLoss(), []
     loader = DataLoader(training, batch_size=64, shuffle=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=8e-3, total_steps=EPOCHS * len(loader))
-    print(f"A convolutional network on {len(training)} digits, {sum(p.numel() for p in model.parameters())} parameters")
+    print(f"A convolutional network on {len(training)} digits, {sum(p.numel() for p in model.parameters())} parameters, on {place()}")
     for epoch in range(EPOCHS):
         model.train()
         progress = tqdm(loader, desc=f"  epoch {epoch + 1:2}", ncols=90, mininterval=0.5)
         for images, labels in progress:
-            loss = criterion(model(images), labels)
+            loss = criterion(model(images.to(DEVICE)), labels.to(DEVICE))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

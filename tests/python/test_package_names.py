@@ -151,9 +151,9 @@ def test_beta_is_made_of_a_dirichlet():
 
 
 def test_the_type_of_tensors_is_the_default_dtype():
-    from opforge._tensors.typed import dtype_of
+    from opforge._tensors.typed import place_of
 
-    assert dtype_of(torch.Tensor) is torch.get_default_dtype()
+    assert place_of(torch.Tensor) == (torch.get_default_dtype(), None)
 
 
 ABSENT = ["TensorType", "DeviceObjType", "_C.Value", "_C.Graph", "jit._get_trace_graph", "_C._functorch._add_batch_dim", "_functorch.vmap._unwrap_batched"]

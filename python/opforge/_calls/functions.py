@@ -51,16 +51,16 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims or (range is not None and len(range) != 2 * dims):
         raise ValueError(f"histogramdd: expected bins, and two numbers of range, for each of {dims} coordinates")
-    edges, place, inside = [], 0, _core.ones(len(points), dtype=_core.bool)
+    edges, place, inside = [], 0, _core.ones(len(points), dtype=_core.bool, device=input.device)
     for d, n in enumerate(bins):
         x = points[:, d].contiguous()
         edges.append(n if isinstance(n, _core.Tensor) else _even_edges(x, n, range and range[2 * d : 2 * d + 2]))
         last = len(edges[d]) - 2
         inside &= (x >= edges[d][0]) & (x <= edges[d][-1])
         place = place * (last + 1) + (_core.searchsorted(edges[d], x, right=True) - 1).clamp(0, last)
-    counts = _core.ones(len(points), dtype=input.dtype) if weight is None else weight.reshape(-1)
+    counts = _core.ones(len(points), dtype=input.dtype, device=input.device) if weight is None else weight.reshape(-1)
     sizes = [len(e) - 1 for e in edges]
-    hist = _core.zeros(math.prod(sizes), dtype=input.dtype).index_add(0, place[inside], counts[inside]).reshape(sizes)
+    hist = _core.zeros(math.prod(sizes), dtype=input.dtype, device=input.device).index_add(0, place[inside], counts[inside]).reshape(sizes)
     if density:
         hist = hist / hist.sum()
         for d, e in enumerate(edges):
@@ -72,7 +72,7 @@ def _even_edges(x, count, bounds):
     low, high = bounds if bounds else (x.min().item(), x.max().item()) if len(x) else (0.0, 1.0)
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return _core.linspace(low, high, count + 1, dtype=x.dtype)
+    return _core.linspace(low, high, count + 1, dtype=x.dtype, device=x.device)
 
 
 def lu(A, pivot=True, get_infos=False):
@@ -90,7 +90,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
         raise ValueError(f"svd_lowrank: q={q}, expected 0 to {min(A.shape[-2:])}, the shorter side")
     if niter < 0:
         raise ValueError(f"svd_lowrank: niter={niter}, expected 0 or more")
-    basis = _core.linalg.qr(A @ _core.randn(A.shape[-1], q, dtype=A.dtype))[0]
+    basis = _core.linalg.qr(A @ _core.randn(A.shape[-1], q, dtype=A.dtype, device=A.device))[0]
     for _ in range(niter):
         basis = _core.linalg.qr(A.mT @ basis)[0]
         basis = _core.linalg.qr(A @ basis)[0]

@@ -106,13 +106,13 @@ def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
     negative for the two rows of a block. `info` is 0, or the place of the first block that is 0. There is no gradient.
     """
     if check_errors:
-        return _LdlFactorEx(*ldl_factor(A, hermitian=hermitian), _C.zeros(A.shape[:-2], dtype=_C.int32))
+        return _LdlFactorEx(*ldl_factor(A, hermitian=hermitian), _C.zeros(A.shape[:-2], dtype=_C.int32, device=A.device))
     _check_square("linalg.ldl_factor_ex", A)
     n = A.shape[-1]
     parts = [_bunch_kaufman(matrix, hermitian) for matrix in A.detach().reshape(-1, n, n).unbind(0)] if n else []
     LD = _C.stack([part[0] for part in parts]).reshape(A.shape) if parts else A.detach().clone()
-    pivots = _C.tensor([part[1] for part in parts], dtype=_C.int32).reshape(A.shape[:-1])
-    info = _C.tensor([part[2] for part in parts] if n else [0] * math.prod(A.shape[:-2]), dtype=_C.int32).reshape(A.shape[:-2])
+    pivots = _C.tensor([part[1] for part in parts], dtype=_C.int32, device=A.device).reshape(A.shape[:-1])
+    info = _C.tensor([part[2] for part in parts] if n else [0] * math.prod(A.shape[:-2]), dtype=_C.int32, device=A.device).reshape(A.shape[:-2])
     return _LdlFactorEx(LD, pivots, info)
 
 

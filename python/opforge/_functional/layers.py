@@ -86,7 +86,7 @@ def native_dropout(input, p, train):
         raise RuntimeError(f"native_dropout: p={p}, expected 0 to 1")
     if train is False or p == 0:
         return input.clone(), _C.ones_like(input, dtype=_C.bool)
-    mask = _C.rand(input.shape) >= p
+    mask = _C.rand(input.shape, device=input.device) >= p
     return (input * mask * (0.0 if p == 1 else 1 / (1 - p))).to(input.dtype), mask
 
 

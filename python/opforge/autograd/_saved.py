@@ -64,7 +64,7 @@ class _Packed:
 
 def _weightless(tensor):
     """A tensor of the same shape and dtype that has one element in memory."""
-    return _core.zeros((), dtype=tensor.dtype).expand(tensor.shape)
+    return _core.zeros((), dtype=tensor.dtype, device=tensor.device).expand(tensor.shape)
 
 
 def _edge(tensor):

@@ -101,14 +101,14 @@ def _record(cls, ctx, args, places, tensors, outputs):
         return outputs
     results = [outputs[i] for i in which]
     bound = ctx._save(results)
-    shapes = [(tuple(t.shape), t.dtype) for t in results]
+    likes = [(tuple(t.shape), t.dtype, t.device) for t in results]
     # The node is to keep neither arguments nor outputs.
     arguments, count = len(args), len(outputs)
 
     def backward(grads, needs):
         given = [None] * count
-        for i, grad, (shape, dtype) in zip(which, grads, shapes):
-            given[i] = _core.zeros(shape, dtype=dtype) if grad is None and ctx._materialize else grad
+        for i, grad, (shape, dtype, device) in zip(which, grads, likes):
+            given[i] = _core.zeros(shape, dtype=dtype, device=device) if grad is None and ctx._materialize else grad
         found = cls.backward(ctx, *given)
         found = found if isinstance(found, (tuple, list)) else (found,)
         if len(found) != arguments:
@@ -156,5 +156,5 @@ def _refuse(grad):
     def backward(grads, needs):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
-    source = _core.zeros((), dtype=grad.dtype).requires_grad_()
+    source = _core.zeros((), dtype=grad.dtype, device=grad.device).requires_grad_()
     return _core.record_function("OnceDifferentiable", [source], [grad.detach()], [True], backward)[0]

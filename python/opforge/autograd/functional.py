@@ -40,7 +40,7 @@ def _gradients(outputs, inputs, seeds, create_graph, strict):
 
 
 def _unit(output, i):
-    seed = _core.zeros(output.numel(), dtype=output.dtype)
+    seed = _core.zeros(output.numel(), dtype=output.dtype, device=output.device)
     seed[i] = 1
     return seed.reshape(output.shape)
 
@@ -60,7 +60,7 @@ def _columns(outputs, inputs, create_graph):
         for k, (block, output) in enumerate(zip(blocks, outputs)):
             shape = (*output.shape, *source.shape)
             columns = [part[k] for part in parts]
-            block.append(_core.stack(columns, -1).reshape(shape) if columns else _core.zeros(shape, dtype=output.dtype))
+            block.append(_core.stack(columns, -1).reshape(shape) if columns else _core.zeros(shape, dtype=output.dtype, device=output.device))
     return [tuple(block) for block in blocks]
 
 
@@ -88,7 +88,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 def _stack(parts, output, source):
     shape = (*output.shape, *source.shape)
-    return _core.stack(parts).reshape(shape) if parts else _core.zeros(shape, dtype=source.dtype)
+    return _core.stack(parts).reshape(shape) if parts else _core.zeros(shape, dtype=source.dtype, device=source.device)
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):

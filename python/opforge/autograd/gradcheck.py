@@ -60,7 +60,7 @@ def _analytical(output, source):
     """The Jacobian of an output with respect to an input, by backward: a row an element of the input."""
     columns = []
     for i in range(output.numel()):
-        seed = _core.zeros(output.numel(), dtype=output.dtype)
+        seed = _core.zeros(output.numel(), dtype=output.dtype, device=output.device)
         seed[i] = 1
         (grad,) = _core.grad(output, source, seed.reshape(output.shape), retain_graph=True, allow_unused=True)
         columns.append((_core.zeros_like(source) if grad is None else grad).reshape(-1))

@@ -52,9 +52,9 @@ def _sample_log(a, generator):
     d = _C.where(a > 0, d, float("nan"))
 
     def propose(d):
-        x = _C.randn(d.shape, dtype=d.dtype, generator=generator)
+        x = _C.randn(d.shape, dtype=d.dtype, device=d.device, generator=generator)
         log_v = 3 * (1 + x / (9 * d).sqrt()).log()
-        log_u = _C.rand(d.shape, dtype=d.dtype, generator=generator).log()
+        log_u = _C.rand(d.shape, dtype=d.dtype, device=d.device, generator=generator).log()
         # Where d is NaN or infinite no comparison is true: what was proposed is as good as any.
         return log_v, (log_u < x * x / 2 + d * (1 + log_v - log_v.exp())) | ~d.isfinite()
 

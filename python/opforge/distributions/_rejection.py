@@ -49,7 +49,7 @@ def binomial(count, prob, generator=None):
 def _by_inversion(n, p, generator):
     """Adds up the probabilities of 0, 1, 2, .. until they exceed a uniform variable; for `n p` below 10, with `p` up to 1/2, that takes some tens of
     steps."""
-    rest = _C.rand(n.shape, dtype=n.dtype, generator=generator)
+    rest = _C.rand(n.shape, dtype=n.dtype, device=n.device, generator=generator)
     odds = p / (1 - p)
     k, term = _C.zeros_like(n), (n * (-p).log1p()).exp()
     pending = rest >= term
@@ -71,8 +71,8 @@ def _by_transformed_rejection(n, p, generator):
     mode = ((n + 1) * p).floor()
 
     def propose(n, p, a, b, alpha, mode):
-        u = _C.rand(n.shape, dtype=n.dtype, generator=generator) - 0.5
-        v = _C.rand(n.shape, dtype=n.dtype, generator=generator)
+        u = _C.rand(n.shape, dtype=n.dtype, device=n.device, generator=generator) - 0.5
+        v = _C.rand(n.shape, dtype=n.dtype, device=n.device, generator=generator)
         edge = 0.5 - u.abs()
         k = ((2 * a / edge + b) * u + n * p + 0.5).floor()
         inside = (k >= 0) & (k <= n)

@@ -74,7 +74,7 @@ class Categorical(Parametric):
             rows = self.probs.reshape(self._batch_shape.numel(), self._num_events)
             drawn = _C.multinomial(rows, sample_shape.numel(), True) if rows.shape[0] and sample_shape.numel() else None
             shape = self._extended_shape(sample_shape)
-            return _C.empty(shape, dtype=_C.int64) if drawn is None else drawn.mT.reshape(shape)
+            return _C.empty(shape, dtype=_C.int64, device=rows.device) if drawn is None else drawn.mT.reshape(shape)
 
     def log_prob(self, value):
         if self._validate_args:

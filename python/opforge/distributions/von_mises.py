@@ -64,7 +64,7 @@ def _envelope(k):
 
 
 def _propose(k, r):
-    u = _C.rand((3, *k.shape), dtype=k.dtype)
+    u = _C.rand((3, *k.shape), dtype=k.dtype, device=k.device)
     z = (math.pi * u[0]).cos()
     f = (1 + r * z) / (r + z)
     c = k * (r - f)

@@ -42,6 +42,7 @@ def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires
     """A nested tensor of copies of tensors, lists or arrays, without history."""
     parts = [each.detach().clone() if isinstance(each, _core.Tensor) else _core.tensor(each) for each in tensor_list]
     parts = parts if dtype is None else [part.to(dtype) for part in parts]
+    parts = parts if device is None else [part.to(device) for part in parts]
     tensor = nest(parts, _checked("nested_tensor", parts, layout), dtype)
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -51,6 +52,7 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     if isinstance(ts, NestedTensor):
         return ts if dtype is None else ts.to(dtype)
     parts = [part.clone() if dtype is None else part.to(dtype, copy=True) for part in (ts.unbind() if isinstance(ts, _core.Tensor) else ts)]
+    parts = parts if device is None else [part.to(device) for part in parts]
     return nest(parts, _checked("as_nested_tensor", parts, layout), dtype)
 
 

@@ -17,7 +17,7 @@ class NestedTensor(_core.Tensor):
         return _calls.run(func, args, kwargs or {})
 
     dtype = property(lambda self: self._parts[0].dtype if self._parts else self._dtype, doc="The dtype of all parts.")
-    device = property(lambda self: _core.device("cpu"), doc="The CPU.")
+    device = property(lambda self: self._parts[0].device if self._parts else _core.device("cpu"), doc="Where the parts are.")
     layout = property(lambda self: self._layout, doc="`strided` or `jagged`.")
     ndim = property(lambda self: self.dim(), doc="The number of dimensions: one more than the parts have.")
     is_leaf = property(lambda self: all(part.is_leaf for part in self._parts), doc="Whether gradients end at the parts.")
@@ -92,7 +92,7 @@ class NestedTensor(_core.Tensor):
 
         if self._layout is not jagged:
             raise AttributeError("offsets: only nested tensors with the layout jagged have them")
-        return _core.tensor([0, *(len(part) for part in self._parts)]).cumsum(0)
+        return _core.tensor([0, *(len(part) for part in self._parts)], device=self.device).cumsum(0)
 
     def to_padded_tensor(self, padding, output_size=None):
         """The parts as a dense tensor, each filled up with `padding` to the largest sizes, or to those of `output_size`."""

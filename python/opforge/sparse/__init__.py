@@ -102,7 +102,8 @@ def spdiags(diagonals, offsets, shape, layout=None):
         raise _core.ArgumentError(f"spdiags: as many different offsets as diagonals expected, got {offsets.tolist()} for {len(rows)}")
     places, elements = [], []
     for row, offset in zip(rows.unbind(), offsets.tolist()):
-        cols = _core.arange(max(offset, 0), min(len(row), shape[1], shape[0] + offset)) if offset < min(len(row), shape[1]) else _core.arange(0)
+        first, end = (max(offset, 0), min(len(row), shape[1], shape[0] + offset)) if offset < min(len(row), shape[1]) else (0, 0)
+        cols = _core.arange(first, end, device=row.device)
         places.append(_core.stack([cols - offset, cols]))
         elements.append(row[cols])
     tensor = _coo(_core.cat(places, 1), _core.cat(elements), shape)

@@ -41,8 +41,9 @@ def sparse_coo_tensor(
         from ._conversions import empty
 
         sizes = _ints(name, size if indices is None else indices)
-        return empty(sizes, len(sizes), dtype or _core.get_default_dtype()).requires_grad_(requires_grad)
-    places, elements = _indices_of(name, "indices", indices).to(_core.int64), _values_of(values, dtype, device)
+        return empty(sizes, len(sizes), dtype or _core.get_default_dtype(), device).requires_grad_(requires_grad)
+    elements = _values_of(values, dtype, device)
+    places = _indices_of(name, "indices", indices).to(elements.device, _core.int64)
     elements = elements.unsqueeze(0) if not elements.dim() else elements
     if places.dim() == 1 and not len(places):
         places = places.reshape(0, len(elements))
@@ -151,7 +152,7 @@ def _compressed(name, kind, starts, others, values, size, dtype, device, require
 
 def _in_order(crow, col):
     """Whether the columns rise within each row."""
-    rises = _core.ones(len(col) + 1, dtype=_core.bool)
+    rises = _core.ones(len(col) + 1, dtype=_core.bool, device=col.device)
     rises[1:-1] = col.diff() > 0 if len(col) else True
     rises[crow] = True
     return bool(rises.all())

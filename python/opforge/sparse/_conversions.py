@@ -86,18 +86,20 @@ def _kind(tensor):
 @rule("zeros_like", "empty_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
     """A tensor of the same layout with no values."""
-    return empty(input._sizes, input.sparse_dim(), input.dtype if dtype is None else dtype).requires_grad_(requires_grad)
+    device = input.device if device is None else device
+    return empty(input._sizes, input.sparse_dim(), input.dtype if dtype is None else dtype, device).requires_grad_(requires_grad)
 
 
 @rule("zero")
 def zero(input):
     """No values: what `zero_` leaves."""
-    return empty(input._sizes, input.sparse_dim(), input.dtype)
+    return empty(input._sizes, input.sparse_dim(), input.dtype, input.device)
 
 
-def empty(sizes, sparse_dim, dtype):
+def empty(sizes, sparse_dim, dtype, device=None):
     """A sparse tensor without values."""
-    return coo(_core.zeros((sparse_dim, 0), dtype=_core.int64), _core.zeros((0, *sizes[sparse_dim:]), dtype=dtype), sizes, True)
+    elements = _core.zeros((0, *sizes[sparse_dim:]), dtype=dtype, device=device)
+    return coo(_core.zeros((sparse_dim, 0), dtype=_core.int64, device=elements.device), elements, sizes, True)
 
 
 def _of_one(name):

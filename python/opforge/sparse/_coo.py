@@ -260,7 +260,7 @@ def flat(tensor):
 
 def flat_places(places, sizes):
     """Places `(d, n)` of a tensor whose first `d` sizes are given, as `n` single numbers in row-major order."""
-    keys = _core.zeros(places.shape[1], dtype=_core.int64)
+    keys = _core.zeros(places.shape[1], dtype=_core.int64, device=places.device)
     if Size(sizes[: len(places)]).numel() >= 2**63:
         raise _core.ArgumentError(f"sparse tensor: sizes {tuple(sizes)} of more than 2**63 - 1 places (accepted: fewer)")
     for row, size in zip(places.unbind(), sizes):
@@ -274,7 +274,7 @@ def unflat(keys, sizes):
     for size in reversed(sizes):
         rows.insert(0, keys % size)
         keys = keys // size
-    return _core.stack(rows) if rows else _core.zeros((0, len(keys)), dtype=_core.int64)
+    return _core.stack(rows) if rows else _core.zeros((0, len(keys)), dtype=_core.int64, device=keys.device)
 
 
 def summed(elements, group, count):

@@ -156,14 +156,14 @@ def from_coo(tensor, kind=SparseCsrTensor):
 
 def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False):
     """Where each of `size` rows begins in the rising row numbers `input`, and the end."""
-    starts = _core.zeros(size + 1, dtype=_core.int64)
+    starts = _core.zeros(size + 1, dtype=_core.int64, device=input.device)
     starts[1:] = input.bincount(minlength=size).cumsum(0)
     return starts.to(_core.int32) if out_int32 else starts
 
 
 def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False):
     """The row and the column of each value, `(2, nnz)`; with `transpose` the column and the row."""
-    rows = _core.arange(len(crow_indices) - 1).repeat_interleave(crow_indices.diff().to(_core.int64))
+    rows = _core.arange(len(crow_indices) - 1, device=crow_indices.device).repeat_interleave(crow_indices.diff().to(_core.int64))
     places = [rows, col_indices.to(_core.int64)]
     stacked = _core.stack(places[::-1] if transpose else places)
     return stacked.to(_core.int32) if out_int32 else stacked

@@ -25,7 +25,7 @@ class _Gathered(Function):
     @staticmethod
     def forward(ctx, rows, cols, values, dense, count):
         ctx.save_for_backward(rows, cols, values, dense)
-        result = _core.zeros((count, dense.shape[1]), dtype=dense.dtype)
+        result = _core.zeros((count, dense.shape[1]), dtype=dense.dtype, device=dense.device)
         for part in _parts(len(rows), dense.shape[1]):
             result.index_add_(0, rows[part], values[part].unsqueeze(1) * dense.index_select(0, cols[part]))
         return result
@@ -104,9 +104,9 @@ def _sparse_product(left, right):
     lengths = inner.bincount(minlength=right._sizes[0])
     starts = lengths.cumsum(0) - lengths
     times = lengths[cols]
-    which = _core.arange(left._nnz()).repeat_interleave(times)
+    which = _core.arange(left._nnz(), device=times.device).repeat_interleave(times)
     # The place of each pair within its row of the right.
-    within = _core.arange(len(which)) - (times.cumsum(0) - times)[which]
+    within = _core.arange(len(which), device=which.device) - (times.cumsum(0) - times)[which]
     other = starts[cols[which]] + within
     elements = left._elements[which] * right._elements[other]
     return coo(_core.stack([rows[which], outer[other]]), elements, (left._sizes[0], right._sizes[1])).coalesce()

@@ -39,7 +39,7 @@ def sum_(input, dim=None, keepdim=False, *, dtype=None):
     result = coo(places, elements, [input._sizes[d] for d in kept] + list(elements.shape[1:]), input._coalesced and len(kept) == sparse).coalesce()
     if keepdim:
         rows = iter(result._places.unbind())
-        zeros = _core.zeros(result._nnz(), dtype=_core.int64)
+        zeros = _core.zeros(result._nnz(), dtype=_core.int64, device=places.device)
         places = _core.stack([zeros if d in dims else next(rows) for d in range(sparse)])
         result = coo(places, result._elements, sizes, True)
     return result
@@ -47,7 +47,7 @@ def sum_(input, dim=None, keepdim=False, *, dtype=None):
 
 def to_sparse_of_one(total, sizes, sparse):
     """The sum over all sparse dimensions, with these kept."""
-    return coo(_core.zeros((sparse, 1), dtype=_core.int64), total.unsqueeze(0), sizes, True)
+    return coo(_core.zeros((sparse, 1), dtype=_core.int64, device=total.device), total.unsqueeze(0), sizes, True)
 
 
 @rule("any")

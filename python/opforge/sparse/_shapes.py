@@ -59,7 +59,7 @@ def unsqueeze(input, dim):
     sizes = [*input._sizes[:dim], 1, *input._sizes[dim:]]
     if dim > sparse:
         return coo(input._places, input._elements.unsqueeze(1 + dim - sparse), sizes, input._coalesced)
-    zeros = _core.zeros((1, input._nnz()), dtype=_core.int64)
+    zeros = _core.zeros((1, input._nnz()), dtype=_core.int64, device=input._places.device)
     return coo(_core.cat([input._places[:dim], zeros, input._places[dim:]]), input._elements, sizes, input._coalesced)
 
 
@@ -78,8 +78,8 @@ def index_select(input, dim, index):
     order = input._places[dim].argsort(stable=True)
     lengths = input._places[dim].bincount(minlength=count)
     starts, times = lengths.cumsum(0) - lengths, lengths[index]
-    which = _core.arange(len(index)).repeat_interleave(times)
-    found = order[starts[index[which]] + _core.arange(len(which)) - (times.cumsum(0) - times)[which]]
+    which = _core.arange(len(index), device=index.device).repeat_interleave(times)
+    found = order[starts[index[which]] + _core.arange(len(which), device=which.device) - (times.cumsum(0) - times)[which]]
     places = input._places[:, found].clone()
     places[dim] = which
     return coo(places, input._elements.index_select(0, found), sizes, input._coalesced and dim == 0)
@@ -157,7 +157,7 @@ def cat(tensors, dim=0):
     dtype, places, start = first.dtype, [], 0
     for tensor in (first, *others):
         dtype = _core.promote_types(dtype, tensor.dtype)
-        shifts = _core.zeros((sparse, 1), dtype=_core.int64)
+        shifts = _core.zeros((sparse, 1), dtype=_core.int64, device=tensor._places.device)
         shifts[dim] = start
         places.append(tensor._places + shifts)
         start += tensor._sizes[dim]

@@ -34,7 +34,7 @@ class CausalBias(_core.Tensor):
     def _materialize(self, device=None):
         """The mask, of bools."""
         offset = self.seq_len_kv - self.seq_len_q if self.variant is CausalVariant.LOWER_RIGHT else 0
-        return _core.ones(self.seq_len_q, self.seq_len_kv, dtype=_core.bool).tril(offset)
+        return _core.ones(self.seq_len_q, self.seq_len_kv, dtype=_core.bool, device=device).tril(offset)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -52,7 +52,7 @@ class CausalBias(_core.Tensor):
             raise ValueError("CausalBias should not be used with causal=True")
         if isinstance(attn_mask, CausalBias) and attn_mask._is_plain(query, key):
             return scaled_dot_product_attention(query, key, value, None, dropout_p, True, **options)
-        return scaled_dot_product_attention(query, key, value, _mask_of(attn_mask), dropout_p, False, **options)
+        return scaled_dot_product_attention(query, key, value, _mask_of(attn_mask, query.device), dropout_p, False, **options)
 
     def _is_plain(self, query, key):
         """Whether this is what `is_causal=True` means for these."""
@@ -63,8 +63,8 @@ class CausalBias(_core.Tensor):
         return repr(self._materialize())
 
 
-def _mask_of(value):
-    return value._materialize() if isinstance(value, CausalBias) else value
+def _mask_of(value, device=None):
+    return value._materialize(device) if isinstance(value, CausalBias) else value
 
 
 def causal_upper_left(*size):

@@ -14,7 +14,7 @@ def additive_mask(mask, name, dtype):
         return mask
     if mask.dtype != _C.bool:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    return _C.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+    return _C.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 def _project(query, key, value, weights, bias):

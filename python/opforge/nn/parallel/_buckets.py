@@ -21,7 +21,7 @@ class Bucket:
         parts = []
         for position, parameter in zip(self.positions, self.parameters):
             grad = parameter.grad if takes(position) else None
-            parts.append(_C.zeros(parameter.numel(), dtype=parameter.dtype) if grad is None else grad.detach().reshape(-1))
+            parts.append(_C.zeros(parameter.numel(), dtype=parameter.dtype, device=parameter.device) if grad is None else grad.detach().reshape(-1))
         return _C.cat(parts)
 
     def split(self, flat):

@@ -198,7 +198,7 @@ class RandomUnstructured(_Amount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t, default_mask):
-        return _lowest_masked(default_mask, _C.rand(t.shape), self.count(t.numel()))
+        return _lowest_masked(default_mask, _C.rand(t.shape, device=t.device), self.count(t.numel()))
 
 
 class L1Unstructured(_Amount):
@@ -226,7 +226,7 @@ class _Slices(_Amount):
             )
         if not -t.dim() <= self.dim < t.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {tuple(t.shape)}")
-        kept = _lowest_masked(_C.ones(t.shape[self.dim]), self.importance(t), self.count(t.shape[self.dim]))
+        kept = _lowest_masked(_C.ones(t.shape[self.dim], device=t.device), self.importance(t), self.count(t.shape[self.dim]))
         shape = [-1 if d == self.dim % t.dim() else 1 for d in range(t.dim())]
         return default_mask * kept.reshape(shape).to(default_mask.dtype)
 
@@ -236,7 +236,7 @@ class RandomStructured(_Slices):
 
     def importance(self, t):
         """A number for each slice."""
-        return _C.rand(t.shape[self.dim])
+        return _C.rand(t.shape[self.dim], device=t.device)
 
 
 class LnStructured(_Slices):

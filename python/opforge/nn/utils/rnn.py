@@ -104,7 +104,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if not enforce_sorted:
         order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
         lengths = [lengths[i] for i in order]
-        sorted_indices = _C.tensor(order, dtype=_C.int64)
+        sorted_indices = _C.tensor(order, dtype=_C.int64, device=input.device)
         input = input.index_select(1, sorted_indices)
     elif any(a < b for a, b in zip(lengths, lengths[1:])):
         raise RuntimeError(
@@ -146,7 +146,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     data, batch, features = sequence.data, sizes[0], sequence.data.shape[1:]
 
     def padding(steps, count):
-        return _C.full((steps, count, *features), padding_value, dtype=data.dtype)
+        return _C.full((steps, count, *features), padding_value, dtype=data.dtype, device=data.device)
 
     blocks, row = [], 0
     for start, end, size in constant_runs(sizes):
@@ -160,7 +160,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     lengths = _C.tensor([sum(size > i for size in sizes) for i in range(batch)], dtype=_C.int64)
     if sequence.unsorted_indices is not None:
         output = output.index_select(1, sequence.unsorted_indices)
-        lengths = lengths.index_select(0, sequence.unsorted_indices)
+        lengths = lengths.index_select(0, sequence.unsorted_indices.cpu())
     return (output.transpose(0, 1) if batch_first else output), lengths
 
 
@@ -176,7 +176,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     for sequence in sequences:
         missing = steps - sequence.size(0)
         if missing:
-            padding = _C.full((missing, *sequence.shape[1:]), padding_value, dtype=sequence.dtype)
+            padding = _C.full((missing, *sequence.shape[1:]), padding_value, dtype=sequence.dtype, device=sequence.device)
             sequence = _C.cat([padding, sequence] if padding_side == "left" else [sequence, padding])
         padded.append(sequence)
     return _C.stack(padded, 0 if batch_first else 1)

@@ -84,7 +84,7 @@ class BlockMask:
     def allowed(self, batch, heads):
         """The mask as a tensor of bools, of 1 or `batch` and 1 or `heads`."""
         size = (batch, heads, *self.seq_lengths)
-        mask = mask_of(self.mask_mod, size) & self._places(_dense(self.kv_num_blocks, self.kv_indices))
+        mask = mask_of(self.mask_mod, size, self.kv_indices.device) & self._places(_dense(self.kv_num_blocks, self.kv_indices))
         if self.full_kv_num_blocks is not None:
             mask = mask | self._places(_dense(self.full_kv_num_blocks, self.full_kv_indices))
         return mask
@@ -141,10 +141,10 @@ class BlockMask:
 def _dense(count, indices):
     """One at the first `count` indices of each row."""
     columns = indices.shape[-1]
-    is_listed = _core.arange(columns) < count.unsqueeze(-1)
+    is_listed = _core.arange(columns, device=indices.device) < count.unsqueeze(-1)
     # What is not listed goes to a column of its own.
     places = _core.where(is_listed, indices.long(), columns)
-    dense = _core.zeros((*indices.shape[:-1], columns + 1), dtype=_core.int32)
+    dense = _core.zeros((*indices.shape[:-1], columns + 1), dtype=_core.int32, device=indices.device)
     return dense.scatter(-1, places, _core.ones_like(places, dtype=_core.int32))[..., :columns]
 
 
@@ -160,14 +160,15 @@ def create_block_mask(
 ):  # fmt: skip
     """The blocks of a mask that is a function `(batch, head, query, key) -> bool` of four integer tensors. None for `B` or `H`: it is the same for all.
 
-    The function is evaluated at all places, by broadcasting if it allows it (see `pointwise.py`).
+    The function is evaluated on the device (by default a GPU's, where there is one) at all places, by broadcasting if it allows it (see `pointwise.py`).
 
     >>> causal = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 256, 256)
     >>> causal.to_dense()[0, 0].tolist()
     [[1, 0], [1, 1]]
     """
     size = BLOCK_SIZE if isinstance(BLOCK_SIZE, tuple) else (BLOCK_SIZE, BLOCK_SIZE)
-    mask = mask_of(mask_mod, (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN))
+    device = "cuda" if device is None and _core._cuda_count() else device
+    mask = mask_of(mask_mod, (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN), device)
     rows, columns = -(-Q_LEN // size[0]), -(-KV_LEN // size[1])
     padded = _core.nn.pad(mask, (0, columns * size[1] - KV_LEN, 0, rows * size[0] - Q_LEN), value=False)
     counts = padded.reshape(*mask.shape[:2], rows, size[0], columns, size[1]).sum((-3, -1))

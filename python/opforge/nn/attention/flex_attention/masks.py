@@ -62,13 +62,13 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     """
     size = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
     if _is_score_mod(mod_fn):
-        return _core.isneginf(evaluate(mod_fn, size, _core.zeros(size))).logical_not()
-    return mask_of(mod_fn, size)
+        return _core.isneginf(evaluate(mod_fn, size, _core.zeros(size, device=device))).logical_not()
+    return mask_of(mod_fn, size, device)
 
 
-def mask_of(mask_mod, size):
+def mask_of(mask_mod, size, device=None):
     """A mask's function as a tensor of bools of this size."""
-    mask = evaluate(mask_mod, size)
+    mask = evaluate(mask_mod, size, device=device)
     if mask.dtype is not _core.bool:
         raise AssertionError(f"mask.dtype must be torch.bool, got {mask.dtype}")
     return mask.expand(size)

@@ -16,21 +16,22 @@ _ALONE, _LINED_UP = 8, 4099
 _STEP = 7919
 
 
-def evaluate(function, size, scores=None):
+def evaluate(function, size, scores=None, device=None):
     """What the function gives at each place of `(batch, heads, queries, keys)`, broadcastable to that; `scores`, of this size, is its first argument if
     there are some."""
+    device = device if scores is None else scores.device
     count = size[0] * size[1] * size[2] * size[3]
     if count == 0:
-        return scores if scores is not None else _core.zeros(size, dtype=_core.bool)
-    some = (_core.arange(min(count, _LINED_UP)) * _STEP + count - 1) % count
+        return scores if scores is not None else _core.zeros(size, dtype=_core.bool, device=device)
+    some = (_core.arange(min(count, _LINED_UP), device=device) * _STEP + count - 1) % count
     expected = _lined_up(function, size, scores, some)
     alone = some[:_ALONE]
     if expected is None or not _agrees(expected[:_ALONE], _one_by_one(function, size, scores, alone)):
-        return _one_by_one(function, size, scores, _core.arange(count)).reshape(size)
-    found = _broadcast(function, size, scores)
+        return _one_by_one(function, size, scores, _core.arange(count, device=device)).reshape(size)
+    found = _broadcast(function, size, scores, device)
     if found is not None and _agrees(found.expand(size)[_indices(size, some)], expected):
         return found
-    return _lined_up(function, size, scores, _core.arange(count)).reshape(size)
+    return _lined_up(function, size, scores, _core.arange(count, device=device)).reshape(size)
 
 
 def _indices(size, places):
@@ -64,9 +65,9 @@ def _lined_up(function, size, scores, places):
     return result if isinstance(result, _core.Tensor) and result.shape == places.shape else None
 
 
-def _broadcast(function, size, scores):
+def _broadcast(function, size, scores, device):
     """The result for numbers that are broadcast; None if there is none of a shape that is broadcastable to the size."""
-    indices = [_core.arange(length).reshape([-1 if i == dim else 1 for i in range(4)]) for dim, length in enumerate(size)]
+    indices = [_core.arange(length, device=device).reshape([-1 if i == dim else 1 for i in range(4)]) for dim, length in enumerate(size)]
     try:
         result = _call(function, scores, indices)
         result.expand(size)

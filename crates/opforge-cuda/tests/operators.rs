@@ -18,7 +18,7 @@ mod device;
 #[test]
 fn operators_and_gradients_give_on_a_gpu_what_they_give_on_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let every = if std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all") { 1 } else { 40 };
+    let every = if std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all") { 1 } else { 60 };
     let same = device::operators_and_gradients(&gpu, every);
     assert!(std::env::var("OPFORGE_OPERATOR").is_ok() || same > 100, "only {same} samples");
 }

@@ -8,7 +8,7 @@ from test_registry import CASES, array, call, leaves, tensors
 
 import opforge as torch
 
-CHOSEN = CASES if os.environ.get("OPFORGE_CUDA_SAMPLES") == "all" else CASES[::16]
+CHOSEN = CASES if os.environ.get("OPFORGE_CUDA_SAMPLES") == "all" else CASES[::32]
 
 
 def results(case, device):

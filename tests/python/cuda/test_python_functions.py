@@ -23,10 +23,8 @@ def assert_same(program):
 
 
 DISTRIBUTIONS = [
-    (D.Normal, [0.0, 1.0], [1.0, 2.0]), (D.Gamma, [0.5, 2.0], [1.0, 2.0]), (D.Beta, [0.5, 2.0], [1.0, 2.0]), (D.Dirichlet, [0.5, 2.0, 1.0]),
-    (D.Bernoulli, [0.5, 0.2]), (D.Categorical, [0.5, 0.2, 0.3]), (D.Poisson, [0.5, 2.0]), (D.StudentT, [3.0, 4.0]), (D.VonMises, [0.0, 1.0], [1.0, 2.0]),
-    (D.FisherSnedecor, [3.0], [4.0]), (D.OneHotCategorical, [0.2, 0.8]), (D.RelaxedBernoulli, [0.5], [0.2, 0.8]), (D.InverseGamma, [1.0], [2.0]),
-    (D.NegativeBinomial, [3.0], [0.3]), (D.Weibull, [3.0], [4.0]), (D.MultivariateNormal, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]),
+    (D.Gamma, [0.5, 2.0], [1.0, 2.0]), (D.Beta, [0.5, 2.0], [1.0, 2.0]), (D.Categorical, [0.5, 0.2, 0.3]), (D.Poisson, [0.5, 2.0]),
+    (D.VonMises, [0.0, 1.0], [1.0, 2.0]), (D.NegativeBinomial, [3.0], [0.3]), (D.MultivariateNormal, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]),
 ]  # fmt: skip
 
 

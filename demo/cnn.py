@@ -52,7 +52,8 @@ def place():
 def accuracy(model, dataset):
     """The share of images whose digit the model names."""
     model.eval()
-    right = [(model(x.to(DEVICE)).argmax(1) == y.to(DEVICE)).sum().item() for x, y in DataLoader(dataset, batch_size=256)]
+    device = next(model.parameters()).device
+    right = [(model(x.to(device)).argmax(1) == y.to(device)).sum().item() for x, y in DataLoader(dataset, batch_size=256)]
     return sum(right) / len(dataset)
 
 

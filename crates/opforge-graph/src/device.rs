@@ -1,7 +1,6 @@
 //! A graph's kernels on a device other than the CPU: those of its backend, with functions of single elements joined.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use opforge::Result;
 use opforge::devices::{self, Link, Operand};
@@ -31,7 +30,7 @@ impl Graph {
                 None => {
                     for number in start..end {
                         let alone = (number + 1 == end).then_some(apart).flatten();
-                        let next = self.nodes.get(number + 1).map(|next| Apart::Whole(next.op.name()));
+                        let next = self.nodes.get(number + 1).map(|next| Apart::Device(next.op.name()));
                         steps.push(self.alone(number, alone.or(next))?);
                     }
                 }
@@ -54,11 +53,11 @@ impl Graph {
             let apart = if !maps[number] {
                 Apart::Whole(name)
             } else if node.outputs.iter().any(|output| output.meta.shape() != shape) {
-                Apart::Obstacle(name, Obstacle::NoCommonAxis)
+                Apart::Device(name)
             } else if uses().any(|(x, written)| seen.iter().any(|before| is_other_view(*before, x, written))) {
                 Apart::Obstacle(name, Obstacle::OtherView)
             } else if seen.len() + uses().count() > MOST_TENSORS {
-                Apart::Obstacle(name, Obstacle::LargeBlock)
+                Apart::Device(name)
             } else {
                 seen.extend(uses());
                 continue;
@@ -104,8 +103,9 @@ impl Graph {
         let node = &self.nodes[number];
         let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
         let lower = || node.op.lower(&inputs, &outputs);
-        let flops = lower()?.work(&inputs, &outputs).flops;
-        let kernel: Arc<dyn Kernel> = devices::kernel(self.device, node.op.name(), lower, &inputs, &outputs)?;
+        let lowering = lower()?;
+        let flops = lowering.work(&inputs, &outputs).flops;
+        let kernel = devices::kernel(self.device, node.op.name(), lowering, lower, &inputs, &outputs)?;
         let (inputs, outputs) = (accesses(&node.inputs), accesses(&node.outputs));
         Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
     }

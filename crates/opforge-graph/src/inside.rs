@@ -33,6 +33,9 @@ pub enum Apart {
     AfterWhole(&'static str),
     /// It does not go together with those before it.
     Obstacle(&'static str, Obstacle),
+    /// The device makes no kernel of it together with those before it: its results have another shape, or there are too many tensors, or it computes what
+    /// the device does not join.
+    Device(&'static str),
     /// Programs were not to be made of several calls.
     Off,
 }
@@ -43,6 +46,9 @@ impl Display for Apart {
             Apart::Whole(op) => write!(f, "{op} is not computed by single elements or rows"),
             Apart::AfterWhole(op) => write!(f, "{op}, before it, is not computed by single elements or rows"),
             Apart::Obstacle(op, obstacle) => write!(f, "{op}: {obstacle}"),
+            Apart::Device(op) => {
+                write!(f, "{op} has results of another shape, or the device does not join it with the calls before it")
+            }
             Apart::Off => write!(f, "fusion was turned off"),
         }
     }

@@ -24,6 +24,7 @@ mod unix {
     use std::cell::RefCell;
     use std::sync::{MutexGuard, Once};
 
+    use super::{FORKS, Ordering};
     use crate::{alloc, parallel, vm};
 
     thread_local! {
@@ -56,7 +57,7 @@ mod unix {
     }
 
     extern "C" fn in_child() {
-        super::FORKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        FORKS.fetch_add(1, Ordering::Relaxed);
         parallel::pool::after_fork_in_child();
         resume(true);
     }

@@ -105,19 +105,24 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
         watch: Arc<Stopwatch>,
         blame: F,
     ) -> Result<Self> {
-        if watch.calls() < calls.len() {
-            return Err(Error::value("sequence", "watch", watch.calls(), format!("{} calls", calls.len())));
-        }
-        check_places(&calls, local_bytes, tensors)?;
+        check(&calls, local_bytes, tensors, &watch)?;
         Ok(Sequence { calls, local_bytes, watch, blame })
     }
 }
 
-/// Whether all tensors of the calls lie somewhere.
+/// Whether all tensors of the calls lie somewhere, and all calls can be watched.
 ///
 /// # Errors
-/// For those that do not.
-pub fn check_places<K: ?Sized>(calls: &[Call<K>], local_bytes: usize, tensors: (usize, usize)) -> Result<()> {
+/// For places that are none, and a watch for fewer calls.
+pub fn check<K: ?Sized>(
+    calls: &[Call<K>],
+    local_bytes: usize,
+    tensors: (usize, usize),
+    watch: &Stopwatch,
+) -> Result<()> {
+    if watch.calls() < calls.len() {
+        return Err(Error::value("sequence", "watch", watch.calls(), format!("{} calls", calls.len())));
+    }
     let is_place = |tensor: &Tensor| match tensor.place {
         Place::Input(i) => i < tensors.0,
         Place::Output(i) => i < tensors.1,

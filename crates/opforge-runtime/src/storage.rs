@@ -110,7 +110,7 @@ impl Storage {
         read_only: bool,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Arc<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the host's memory is the CPU's, and the caller promises of it what is asked.
         unsafe { Self::from_raw_on(Device::Cpu, data, nbytes, read_only, owner) }
     }
 

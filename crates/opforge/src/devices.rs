@@ -145,24 +145,25 @@ pub fn beside(model: &Tensor) -> Option<Box<dyn Any>> {
 /// What is not copied to the CPU: more bytes than these of one tensor.
 const MOST_COPIED: usize = 1 << 33;
 
-/// A device's kernel for what an operator lowers to, or the CPU's where the device [falls back](Backend::falls_back).
+/// A device's kernel for what an operator lowers to, or the CPU's where the device [falls back](Backend::falls_back), for which `again` lowers once more.
 ///
 /// # Errors
-/// Those of `lower` and [`Backend::kernel`].
+/// Those of `again` and [`Backend::kernel`].
 pub fn kernel(
     device: Device,
     op: &'static str,
-    lower: impl Fn() -> Result<Lowering>,
+    lowering: Lowering,
+    again: impl FnOnce() -> Result<Lowering>,
     inputs: &[&Meta],
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    let (backend, lowering) = (of(device)?, lower()?);
+    let backend = of(device)?;
     if let Lowering::Prepared(kernel) = lowering {
         return Ok(kernel);
     }
     match backend.kernel(op, lowering, inputs, outputs) {
         Err(lacking) if lacking.kind() == ErrorKind::Device && backend.falls_back() => {
-            on_host(op, lower()?, inputs, outputs).map_err(|_| lacking)
+            on_host(op, again()?, inputs, outputs).map_err(|_| lacking)
         }
         made => made,
     }

@@ -99,7 +99,7 @@ def _named(name):
 
 
 def place_of(kind):
-    """The dtype and the type of devices of a type of tensors, or of its name; those of `Tensor` are the default dtype and the CPU; a dtype is its own, anywhere."""
+    """The dtype and the type of devices of a type of tensors, or of its name; of `Tensor` the default dtype, and of a dtype itself, on any device: None."""
     if isinstance(kind, str):
         found = _named(kind)
         if not isinstance(found, _TensorType):

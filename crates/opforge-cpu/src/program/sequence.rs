@@ -8,7 +8,7 @@ use opforge_runtime::alloc::Workspace;
 use opforge_runtime::{HostKernel, checkpoint};
 use smallvec::SmallVec;
 
-pub use opforge_runtime::sequence::{Call, Place, Stopwatch, Tensor, check_places};
+pub use opforge_runtime::sequence::{Call, Place, Stopwatch, Tensor, check};
 
 /// Calls in order.
 pub struct Sequence<F> {
@@ -34,10 +34,7 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
         watch: Arc<Stopwatch>,
         blame: F,
     ) -> Result<Self> {
-        if watch.calls() < calls.len() {
-            return Err(Error::value("sequence", "watch", watch.calls(), format!("{} calls", calls.len())));
-        }
-        check_places(&calls, local_bytes, tensors)?;
+        check(&calls, local_bytes, tensors, &watch)?;
         let cost = calls.iter().map(|call| call.kernel.cost()).fold(0, u64::saturating_add);
         Ok(Sequence { calls, local_bytes, tensors, cost, watch, blame })
     }

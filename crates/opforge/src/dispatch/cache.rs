@@ -74,15 +74,11 @@ impl Plan {
         };
         let mut kernel: Arc<dyn Kernel> = match lower()? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
-            Lowering::Prepared(kernel) => kernel,
             lowering => {
                 // A product that is called does not wait for what may follow.
                 let joins = |kind: &Kind| self.device == Device::Cpu && *kind != Kind::Product;
                 kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(joins);
-                match self.device {
-                    Device::Cpu => lowering.kernel(call.op.name(), &inputs, &outputs)?,
-                    device => devices::kernel(device, call.op.name(), lower, &inputs, &outputs)?,
-                }
+                devices::kernel(self.device, call.op.name(), lowering, lower, &inputs, &outputs)?
             }
         };
         let is_empty = |meta: &Meta| meta.elem_count() == 0;

@@ -1,7 +1,9 @@
 //! Normalising channels by their mean and variance over a batch, or groups of channels of each element of it, and the gradients of that.
 
+use super::columns::{self, Matrix};
 use super::scaled_eps;
 use super::sets::{Normalized, Products, Sets, Squares, Sum};
+use super::single;
 use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
@@ -35,12 +37,12 @@ pub fn batch_norm(
     plan.expect_parameters(op, x, [weight, bias])?;
     plan.expect_statistics(op, x, [mean, var])?;
     let inputs: Vec<&Meta> = [Some(x), weight, bias].into_iter().flatten().collect();
-    let (sets, given) = (plan.sets, [weight.is_some(), bias.is_some()]);
+    let given = [weight.is_some(), bias.is_some()];
     with_contiguous(&inputs, |_| match x.dtype {
-        DType::F16 => Ok(plan.prepare(Forward::<f16> { sets, given, eps, element: PhantomData })),
-        DType::BF16 => Ok(plan.prepare(Forward::<bf16> { sets, given, eps, element: PhantomData })),
-        DType::F32 => Ok(plan.prepare(Forward::<f32> { sets, given, eps, element: PhantomData })),
-        DType::F64 => Ok(plan.prepare(Forward::<f64> { sets, given, eps, element: PhantomData })),
+        DType::F16 => Ok(plan.forward::<f16>(given, eps)),
+        DType::BF16 => Ok(plan.forward::<bf16>(given, eps)),
+        DType::F32 => Ok(plan.forward::<f32>(given, eps)),
+        DType::F64 => Ok(plan.forward::<f64>(given, eps)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
 }
@@ -72,12 +74,12 @@ pub fn batch_norm_backward(
         expect(op, name, meta, stats_dtype(x.dtype), by_channel)?;
     }
     let inputs: Vec<&Meta> = [Some(x), Some(dy), Some(mean), Some(var), weight].into_iter().flatten().collect();
-    let (sets, given) = (plan.sets, weight.is_some());
+    let given = weight.is_some();
     with_contiguous(&inputs, |_| match x.dtype {
-        DType::F16 => Ok(plan.prepare(Gradient::<f16> { sets, given, eps, element: PhantomData })),
-        DType::BF16 => Ok(plan.prepare(Gradient::<bf16> { sets, given, eps, element: PhantomData })),
-        DType::F32 => Ok(plan.prepare(Gradient::<f32> { sets, given, eps, element: PhantomData })),
-        DType::F64 => Ok(plan.prepare(Gradient::<f64> { sets, given, eps, element: PhantomData })),
+        DType::F16 => Ok(plan.backward::<f16>(given, eps)),
+        DType::BF16 => Ok(plan.backward::<bf16>(given, eps)),
+        DType::F32 => Ok(plan.backward::<f32>(given, eps)),
+        DType::F64 => Ok(plan.backward::<f64>(given, eps)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
 }
@@ -96,6 +98,8 @@ pub(super) fn expect(op: &'static str, name: &'static str, given: &Meta, dtype: 
 struct Plan {
     over: Over,
     sets: Sets,
+    /// What is normalised over the batch, where an element of it has one number a channel.
+    matrix: Option<Matrix>,
 }
 
 impl Plan {
@@ -104,6 +108,7 @@ impl Plan {
             return Err(Error::shape(op, "input", format!("{:?}", x.shape()), "[batch, channels, ..]"));
         };
         let plane = plane.iter().product();
+        let matrix = (over == Over::Batch && plane == 1).then_some(Matrix { rows: batch, channels });
         let sets = match over {
             Over::Batch => Sets::of_batch(batch, channels, plane),
             Over::Groups(groups) if groups > 0 && channels.is_multiple_of(groups) => {
@@ -113,7 +118,7 @@ impl Plan {
                 return Err(Error::value(op, "groups", groups, format!("a divisor of the {channels} channels")));
             }
         };
-        Ok(Plan { over, sets })
+        Ok(Plan { over, sets, matrix })
     }
 
     fn expect_parameters(&self, op: &'static str, x: &Meta, given: [Option<&Meta>; 2]) -> Result<()> {
@@ -130,11 +135,27 @@ impl Plan {
         named.try_for_each(|(name, meta)| expect(op, name, meta, stats_dtype(x.dtype), &shape))
     }
 
-    fn prepare<R>(&self, routine: R) -> Arc<dyn HostKernel>
+    fn forward<E: StoredFloat>(&self, given: [bool; 2], eps: f64) -> Arc<dyn HostKernel> {
+        let (sets, element) = (self.sets, PhantomData::<E>);
+        match self.matrix {
+            Some(matrix) => self.of_columns(matrix, columns::Forward { matrix, given, eps, element }),
+            None => prepare(Forward { sets, given, eps, element }, sets.count, sets.elements(), 0),
+        }
+    }
+
+    fn backward<E: StoredFloat>(&self, given: bool, eps: f64) -> Arc<dyn HostKernel> {
+        let (sets, element) = (self.sets, PhantomData::<E>);
+        match self.matrix {
+            Some(matrix) => self.of_columns(matrix, columns::Gradient { matrix, given, eps, element }),
+            None => prepare(Gradient { sets, given, eps, element }, sets.count, sets.elements(), 0),
+        }
+    }
+
+    fn of_columns<R>(&self, matrix: Matrix, routine: R) -> Arc<dyn HostKernel>
     where
         R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
     {
-        prepare(routine, self.sets.count, self.sets.elements(), 0)
+        prepare(routine, matrix.tasks(), self.sets.elements() * columns::WIDTH, 0)
     }
 }
 
@@ -203,7 +224,7 @@ impl<E: StoredFloat> Forward<E> {
     /// The job's tensors are valid.
     #[inline(always)]
     unsafe fn total<S: Simd>(&self, job: &Job, set: usize, mean: Option<f64>, scale: f64) -> f64 {
-        let sets = &self.sets;
+        let sets = self.sets.joined();
         let (center, scale) = (Float::splat(mean.unwrap_or(0.0)), Float::splat(scale));
         let offset = Normalized::<E, S> { x: job.inputs[0].cast::<E>(), stride: sets.stride, center, scale };
         let mut total = 0.0;
@@ -212,8 +233,8 @@ impl<E: StoredFloat> Forward<E> {
             // SAFETY: the input holds the set's runs, `len` elements at the stride from `start` on.
             let [sum] = unsafe {
                 match mean {
-                    None => sets.sum(start, &Sum(&offset)),
-                    Some(_) => sets.sum(start, &Squares(&offset)),
+                    None => sets.sum(start, &Sum(offset)),
+                    Some(_) => sets.sum(start, &Squares(offset)),
                 }
             };
             total += sum;
@@ -227,6 +248,11 @@ impl<E: StoredFloat> Forward<E> {
     unsafe fn write<S: Simd>(&self, job: &Job, set: usize, mean: f64, rstd: f64) {
         let (sets, lanes, stride) = (&self.sets, VectorOf::<E, S>::LANES, self.sets.stride);
         let center = VectorOf::<E, S>::splat(mean);
+        if single::has(sets) {
+            let normal = Normalized { x: job.inputs[0].cast::<E>(), stride, center, scale: Float::splat(rstd) };
+            // SAFETY: the tensors are this kernel's.
+            return unsafe { single::write::<E, S>(sets, job, set, self.given, normal) };
+        }
         for run in 0..sets.runs {
             let channel = sets.parameter(set, run);
             // SAFETY: `channel` is a parameter's, and `i + n <= len`: elements of this run in input and output.
@@ -269,8 +295,8 @@ impl<E: StoredFloat> Routine for Gradient<E> {
                 let rstd = 1.0 / (stat(3) + self.eps).sqrt();
                 let (center, scale) = (Float::splat(stat(2)), Float::splat(rstd));
                 let normal = Normalized::<E, S> { x: job.inputs[0].cast::<E>(), stride: sets.stride, center, scale };
-                let [sum, sum_h] = self.sums(&job, set, &normal);
-                self.write(&job, set, &normal, rstd, [sum / count, sum_h / count]);
+                let [sum, sum_h] = self.sums(&job, set, normal);
+                self.write(&job, set, normal, rstd, [sum / count, sum_h / count]);
             }
         }
     }
@@ -282,8 +308,12 @@ impl<E: StoredFloat> Gradient<E> {
     /// # Safety
     /// The job's tensors are valid.
     #[inline(always)]
-    unsafe fn sums<S: Simd>(&self, job: &Job, set: usize, normal: &Normalized<E, S>) -> [f64; 2] {
+    unsafe fn sums<S: Simd>(&self, job: &Job, set: usize, normal: Normalized<E, S>) -> [f64; 2] {
         let (sets, products) = (&self.sets, Products { normal, dy: job.inputs[1].cast::<E>() });
+        if single::has(sets) {
+            // SAFETY: the tensors are this kernel's.
+            return unsafe { single::sums::<E, S>(sets, job, set, self.given, normal) };
+        }
         let (mut weighted, mut slot) = ([0.0; 2], [0.0; 2]);
         for run in 0..sets.runs {
             // SAFETY: `x` and `dy` hold the run, the weight its parameter, and the sums a slot for each run or set.
@@ -317,8 +347,12 @@ impl<E: StoredFloat> Gradient<E> {
     /// # Safety
     /// The job's tensors are valid.
     #[inline(always)]
-    unsafe fn write<S: Simd>(&self, job: &Job, set: usize, normal: &Normalized<E, S>, rstd: f64, means: [f64; 2]) {
+    unsafe fn write<S: Simd>(&self, job: &Job, set: usize, normal: Normalized<E, S>, rstd: f64, means: [f64; 2]) {
         let (sets, lanes, stride) = (&self.sets, VectorOf::<E, S>::LANES, self.sets.stride);
+        if single::has(sets) {
+            // SAFETY: the tensors are this kernel's.
+            return unsafe { single::write_gradient::<E, S>(sets, job, set, self.given, normal, means) };
+        }
         let [mean, mean_h] = means.map(|m| VectorOf::<E, S>::splat(m * rstd));
         for run in 0..sets.runs {
             // SAFETY: the weight has a number for this run, and `i + n <= len` of its elements are read and written.

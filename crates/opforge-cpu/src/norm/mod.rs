@@ -4,8 +4,10 @@
 mod backward;
 mod batch_norm;
 mod channel_affine;
+mod columns;
 mod layer_norm;
 mod sets;
+mod single;
 mod softmax;
 #[cfg(test)]
 mod tests;

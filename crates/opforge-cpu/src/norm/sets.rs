@@ -42,6 +42,11 @@ impl Sets {
         self.runs * self.len
     }
 
+    /// The sets with one run each, where their runs lie one after the other.
+    pub fn joined(self) -> Self {
+        if self.by_run { Sets { runs: 1, len: self.elements(), ..self } } else { self }
+    }
+
     /// The first element of a run.
     #[inline(always)]
     pub fn start(&self, set: usize, run: usize) -> usize {
@@ -112,12 +117,20 @@ pub(super) trait Terms<V, const N: usize> {
 }
 
 /// Elements of a tensor, less a number and times another.
-#[derive(Clone, Copy)]
 pub(super) struct Normalized<E: StoredFloat, S: Simd> {
     pub x: *const E,
     pub stride: usize,
     pub center: VectorOf<E, S>,
     pub scale: VectorOf<E, S>,
+}
+
+// Not derived, which would ask the same of `S`.
+impl<E: StoredFloat, S: Simd> Copy for Normalized<E, S> {}
+impl<E: StoredFloat, S: Simd> Clone for Normalized<E, S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl<E: StoredFloat, S: Simd> Normalized<E, S> {
@@ -134,14 +147,14 @@ impl<E: StoredFloat, S: Simd> Normalized<E, S> {
 
 /// Zeros in the lanes after the first `n`.
 #[inline(always)]
-fn only<V: Vector>(v: V, n: usize) -> V {
+pub(super) fn only<V: Vector>(v: V, n: usize) -> V {
     if n == V::LANES { v } else { V::select(V::first(n), v, V::splat(0.0)) }
 }
 
 /// The sum.
-pub(super) struct Sum<'a, E: StoredFloat, S: Simd>(pub &'a Normalized<E, S>);
+pub(super) struct Sum<E: StoredFloat, S: Simd>(pub Normalized<E, S>);
 
-impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Sum<'_, E, S> {
+impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Sum<E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 1] {
         // SAFETY: `n` elements from `at` on may be read, which are the tensor's of `self.0`.
@@ -150,9 +163,9 @@ impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Sum<'_, E, S> {
 }
 
 /// The sum of squares.
-pub(super) struct Squares<'a, E: StoredFloat, S: Simd>(pub &'a Normalized<E, S>);
+pub(super) struct Squares<E: StoredFloat, S: Simd>(pub Normalized<E, S>);
 
-impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Squares<'_, E, S> {
+impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Squares<E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 1] {
         // SAFETY: the elements from `at` on, `n` of them, may be read.
@@ -162,12 +175,12 @@ impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Squares<'_, E, S> {
 }
 
 /// The sums of a gradient and of its products with normalised elements.
-pub(super) struct Products<'a, E: StoredFloat, S: Simd> {
-    pub normal: &'a Normalized<E, S>,
+pub(super) struct Products<E: StoredFloat, S: Simd> {
+    pub normal: Normalized<E, S>,
     pub dy: *const E,
 }
 
-impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 2> for Products<'_, E, S> {
+impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 2> for Products<E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 2] {
         // SAFETY: `x` and `dy` may be read at the same `n` places from `at` on; lanes past them have a gradient of zero.

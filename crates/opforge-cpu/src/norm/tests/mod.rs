@@ -8,6 +8,8 @@ use opforge_runtime::HostKernel;
 use opforge_tile::{Softmax, SoftmaxSlope};
 use std::sync::Arc;
 
+mod channels;
+
 const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 fn for_every_isa(test: impl Fn()) {

@@ -150,8 +150,6 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<F, K> {
 impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     type Args = *const Block<K>;
     type Output = bool;
-    // Compiled for eight integer types; 128-bit vectors keep up with memory.
-    const AVX2: bool = false;
     const AVX512: bool = false;
 
     #[inline(always)]

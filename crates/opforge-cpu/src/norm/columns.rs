@@ -48,7 +48,7 @@ impl Matrix {
 }
 
 impl Part {
-    /// Calls `f(i, n)` for each vector of the channels.
+    /// Calls `f(i, n)` for each vector of the channels; `f` must be `#[inline(always)]`.
     #[inline(always)]
     fn each(self, lanes: usize, mut f: impl FnMut(usize, usize)) {
         for i in (0..self.width).step_by(lanes) {
@@ -56,24 +56,29 @@ impl Part {
         }
     }
 
-    /// Sums down the columns of `N` terms of each element; `terms` makes those of a vector of channels.
+    /// Sums down the columns of `N` terms of each element; `terms` makes those of a vector of channels, and must be
+    /// `#[inline(always)]`.
     ///
     /// # Safety
     /// The terms may be made of all of the part's elements.
     #[inline(always)]
     unsafe fn sums<V: Vector, T: Terms<V, N>, const N: usize>(self, terms: impl Fn(usize) -> T) -> [Numbers; N] {
         let mut sums = [[0.0; WIDTH]; N];
-        self.each(V::LANES, |i, n| {
-            let terms = terms(i);
-            // SAFETY: channels `i..i + n` are the part's.
-            unsafe {
-                if n == V::LANES {
-                    self.add::<V, T, N>(&terms, i, V::LANES, &mut sums);
-                } else {
-                    self.add::<V, T, N>(&terms, i, n, &mut sums);
+        self.each(
+            V::LANES,
+            #[inline(always)]
+            |i, n| {
+                let terms = terms(i);
+                // SAFETY: channels `i..i + n` are the part's.
+                unsafe {
+                    if n == V::LANES {
+                        self.add::<V, T, N>(&terms, i, V::LANES, &mut sums);
+                    } else {
+                        self.add::<V, T, N>(&terms, i, n, &mut sums);
+                    }
                 }
-            }
-        });
+            },
+        );
         sums
     }
 
@@ -141,7 +146,7 @@ fn lanes<E: StoredFloat, S: Simd>(numbers: &Numbers, i: usize) -> VectorOf<E, S>
 /// A vector of channels from the `i`-th on, as [`Terms`] read them.
 #[inline(always)]
 fn normalized<E: StoredFloat, S: Simd>(job: &Job, i: usize, center: &Numbers, scale: &Numbers) -> Normalized<E, S> {
-    let [center, scale] = [center, scale].map(|numbers| lanes::<E, S>(numbers, i));
+    let (center, scale) = (lanes::<E, S>(center, i), lanes::<E, S>(scale, i));
     Normalized { x: job.inputs[0].cast::<E>(), stride: 1, center, scale }
 }
 
@@ -219,9 +224,15 @@ impl<E: StoredFloat> Forward<E> {
         let count = self.matrix.rows as f64;
         // SAFETY: x holds the part's elements.
         unsafe {
-            let [sum] = part.sums(|i| Sum(normalized::<E, S>(job, i, &[0.0; WIDTH], scale)));
+            let [sum] = part.sums(
+                #[inline(always)]
+                |i| Sum(normalized::<E, S>(job, i, &[0.0; WIDTH], scale)),
+            );
             let mean = std::array::from_fn(|i| sum[i] / count / scale[i]);
-            let [squares] = part.sums(|i| Squares(normalized::<E, S>(job, i, &mean, scale)));
+            let [squares] = part.sums(
+                #[inline(always)]
+                |i| Squares(normalized::<E, S>(job, i, &mean, scale)),
+            );
             [mean, squares.map(|sum| sum / count)]
         }
     }
@@ -236,15 +247,20 @@ impl<E: StoredFloat> Forward<E> {
             let weight = numbers::<E>(self.given[0], job.inputs[1], part, 1.0);
             let bias = numbers::<E>(self.given[1], job.inputs[1 + usize::from(self.given[0])], part, 0.0);
             let scale = std::array::from_fn(|i| weight[i] * rstd[i]);
-            part.each(VectorOf::<E, S>::LANES, |i, n| {
-                let [center, scale, bias] = [mean, &scale, &bias].map(|numbers| lanes::<E, S>(numbers, i));
-                for row in 0..rows {
-                    let at = row * channels + part.first + i;
-                    let x = load_strided::<S, E>(job.inputs[0].cast::<E>().add(at), n, 1);
-                    let y = (x - center).mul_add(scale, bias);
-                    store_strided::<S, E>(y, n, job.outputs[0].cast::<E>().add(at), 1);
-                }
-            });
+            part.each(
+                VectorOf::<E, S>::LANES,
+                #[inline(always)]
+                |i, n| {
+                    let (center, scale, bias) =
+                        (lanes::<E, S>(mean, i), lanes::<E, S>(&scale, i), lanes::<E, S>(&bias, i));
+                    for row in 0..rows {
+                        let at = row * channels + part.first + i;
+                        let x = load_strided::<S, E>(job.inputs[0].cast::<E>().add(at), n, 1);
+                        let y = (x - center).mul_add(scale, bias);
+                        store_strided::<S, E>(y, n, job.outputs[0].cast::<E>().add(at), 1);
+                    }
+                },
+            );
         }
     }
 }
@@ -292,18 +308,22 @@ impl<E: StoredFloat> Gradient<E> {
     #[inline(always)]
     unsafe fn write<S: Simd>(&self, job: &Job, part: Part, [center, rstd, scale, mean, mean_h]: [&Numbers; 5]) {
         let Matrix { rows, channels } = self.matrix;
-        part.each(VectorOf::<E, S>::LANES, |i, n| {
-            let normal = normalized::<E, S>(job, i, center, rstd);
-            let [scale, mean, mean_h] = [scale, mean, mean_h].map(|numbers| lanes::<E, S>(numbers, i));
-            for row in 0..rows {
-                let at = row * channels + part.first + i;
-                // SAFETY: `n` channels from `i` on are the part's.
-                unsafe {
-                    let dy = load_strided::<S, E>(job.inputs[1].cast::<E>().add(at), n, 1);
-                    let dx = dy * scale - mean - normal.load(at, n) * mean_h;
-                    store_strided::<S, E>(dx, n, job.outputs[0].cast::<E>().add(at), 1);
+        part.each(
+            VectorOf::<E, S>::LANES,
+            #[inline(always)]
+            |i, n| {
+                let normal = normalized::<E, S>(job, i, center, rstd);
+                let (scale, mean, mean_h) = (lanes::<E, S>(scale, i), lanes::<E, S>(mean, i), lanes::<E, S>(mean_h, i));
+                for row in 0..rows {
+                    let at = row * channels + part.first + i;
+                    // SAFETY: `n` channels from `i` on are the part's.
+                    unsafe {
+                        let dy = load_strided::<S, E>(job.inputs[1].cast::<E>().add(at), n, 1);
+                        let dx = dy * scale - mean - normal.load(at, n) * mean_h;
+                        store_strided::<S, E>(dx, n, job.outputs[0].cast::<E>().add(at), 1);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 }

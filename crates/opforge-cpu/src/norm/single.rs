@@ -96,7 +96,7 @@ pub(super) unsafe fn write_gradient<E: StoredFloat, S: Simd>(
     means: [f64; 2],
 ) {
     let (lanes, start, channel) = (VectorOf::<E, S>::LANES, sets.start(set, 0), sets.parameter(set, 0));
-    let [mean, mean_h] = means.map(|m| <VectorOf<E, S> as Float>::splat(m));
+    let (mean, mean_h) = (VectorOf::<E, S>::splat(means[0]), VectorOf::<E, S>::splat(means[1]));
     for i in (0..sets.runs).step_by(lanes) {
         let (n, at) = (lanes.min(sets.runs - i), start + i);
         // SAFETY: as in `sums`.

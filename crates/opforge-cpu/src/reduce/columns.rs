@@ -112,7 +112,6 @@ impl Tiles {
 impl<F: Fold> Routine for Columns<F> {
     type Args = Job;
     type Output = ();
-    const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]
@@ -161,7 +160,7 @@ impl<F: Fold> Columns<F> {
             for group in 1..=whole / GROUP {
                 look_at(group * GROUP * TILE);
                 let pointers = [rows.next(0), rows.next(1), rows.next(2), rows.next(3)];
-                add_rows::<S, F, GROUP>(fold, pointers, width, levels);
+                fold.add_rows::<S, GROUP>(pointers, width, levels);
                 for full in 0..full_levels(group, self.tiles.levels) {
                     let level = levels.add(full * TILE);
                     merge::<S, F>(fold, level.add(TILE), level, width);
@@ -170,7 +169,7 @@ impl<F: Fold> Columns<F> {
             }
             let single = whole % GROUP;
             for row in 0..single + usize::from(rest > 0) {
-                add_rows::<S, F, 1>(fold, [rows.next(0)], if row < single { width } else { rest }, levels);
+                fold.add_rows::<S, 1>([rows.next(0)], if row < single { width } else { rest }, levels);
             }
             for level in 1..self.tiles.levels {
                 merge::<S, F>(fold, levels, levels.add(level * TILE), width);
@@ -266,36 +265,6 @@ unsafe fn gather<T: Copy>(from: *const T, stride: usize, to: *mut T, n: usize) {
     for i in 0..n {
         // SAFETY: `i` is below `n`: `from` is readable there at the stride, and `to` writable.
         unsafe { to.add(i).write(from.add(i * stride).read()) };
-    }
-}
-
-/// Combines rows, and adds them to the accumulators.
-///
-/// # Safety
-/// The rows are valid for reading `width` elements; `acc` holds a tile of accumulators.
-#[inline(always)]
-unsafe fn add_rows<S: Simd, F: Fold, const N: usize>(fold: F, rows: [*const F::In; N], width: usize, acc: *mut F::Acc) {
-    let lanes = F::lanes::<S>();
-    let mut i = 0;
-    // SAFETY: reads of rows end at or before element `width`; tiles hold whole vectors.
-    unsafe {
-        while i + lanes <= width {
-            let mut sum = fold.load::<S>(rows[0].add(i));
-            for row in rows.iter().skip(1) {
-                sum = fold.combine::<S>(sum, fold.load::<S>(row.add(i)));
-            }
-            let acc = acc.add(i);
-            fold.write::<S>(fold.combine::<S>(fold.read::<S>(acc), sum), acc);
-            i += lanes;
-        }
-        if i < width {
-            let acc = acc.add(i);
-            let mut sum = fold.read::<S>(acc);
-            for row in rows {
-                sum = fold.combine::<S>(sum, fold.load_partial::<S>(row.add(i), width - i));
-            }
-            fold.write::<S>(sum, acc);
-        }
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     type Acc: Copy + Default + Send + Sync + 'static;
     /// Accumulators side by side.
     type Vector<S: Simd>: Copy;
-    /// Whether vectors beyond the portable ones are worth their code.
+    /// Whether vectors of 512 bits are worth their code.
     const AVX512: bool;
 
     /// The number of lanes; at most 16.
@@ -56,6 +56,71 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     unsafe fn finish<S: Simd>(self, v: Self::Vector<S>, n: usize, count: usize, out: *mut u8, out_stride: usize);
     /// The size of an output element in bytes.
     fn out_size(self) -> usize;
+
+    /// Folds `n` neighbouring elements, four vectors at a time.
+    ///
+    /// # Safety
+    /// `ptr` is valid for reading `n` elements.
+    #[inline(always)]
+    unsafe fn fold_block<S: Simd>(self, ptr: *const Self::In, n: usize) -> Self::Vector<S> {
+        let lanes = Self::lanes::<S>();
+        let mut i = 0;
+        // SAFETY: every read ends at or before element n.
+        unsafe {
+            let load = |i: usize| self.load::<S>(ptr.add(i));
+            let mut acc = self.identity::<S>();
+            if n >= 4 * lanes {
+                let (mut a, mut b, mut c, mut d) = (load(0), load(lanes), load(2 * lanes), load(3 * lanes));
+                i = 4 * lanes;
+                while i + 4 * lanes <= n {
+                    a = self.combine::<S>(a, load(i));
+                    b = self.combine::<S>(b, load(i + lanes));
+                    c = self.combine::<S>(c, load(i + 2 * lanes));
+                    d = self.combine::<S>(d, load(i + 3 * lanes));
+                    i += 4 * lanes;
+                }
+                acc = self.combine::<S>(self.combine::<S>(a, b), self.combine::<S>(c, d));
+            }
+            while i + lanes <= n {
+                acc = self.combine::<S>(acc, load(i));
+                i += lanes;
+            }
+            if i < n {
+                acc = self.combine::<S>(acc, self.load_partial::<S>(ptr.add(i), n - i));
+            }
+            acc
+        }
+    }
+
+    /// Combines rows, and adds them to the accumulators.
+    ///
+    /// # Safety
+    /// The rows are valid for reading `width` elements; `acc` holds as many accumulators, rounded up to whole vectors.
+    #[inline(always)]
+    unsafe fn add_rows<S: Simd, const N: usize>(self, rows: [*const Self::In; N], width: usize, acc: *mut Self::Acc) {
+        let lanes = Self::lanes::<S>();
+        let mut i = 0;
+        // SAFETY: reads of rows end at or before element `width`; accumulators are whole vectors.
+        unsafe {
+            while i + lanes <= width {
+                let mut sum = self.load::<S>(rows[0].add(i));
+                for row in rows.iter().skip(1) {
+                    sum = self.combine::<S>(sum, self.load::<S>(row.add(i)));
+                }
+                let acc = acc.add(i);
+                self.write::<S>(self.combine::<S>(self.read::<S>(acc), sum), acc);
+                i += lanes;
+            }
+            if i < width {
+                let acc = acc.add(i);
+                let mut sum = self.read::<S>(acc);
+                for row in rows {
+                    sum = self.combine::<S>(sum, self.load_partial::<S>(row.add(i), width - i));
+                }
+                self.write::<S>(sum, acc);
+            }
+        }
+    }
 }
 
 /// A reduction of floats.
@@ -196,7 +261,15 @@ impl<M, T, A> IntFold<M, T, A> {
 
 const INT_LANES: usize = 8;
 
-/// Out of line: integers are compiled for one instruction set only, so that nothing is lost but a call.
+impl<M: IntMath, T: Integer, A: Integer> IntFold<M, T, A> {
+    /// An element as it is accumulated.
+    #[inline(always)]
+    fn element(self, x: T) -> A {
+        self.math.map(A::from_i64(x.to_i64()))
+    }
+}
+
+/// Out of line, for what is rare.
 impl<M: IntMath, T, A: Integer> IntFold<M, T, A> {
     #[inline(never)]
     fn combine_into(self, a: &mut [A; INT_LANES], b: &[A; INT_LANES]) {
@@ -231,7 +304,7 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         let mut v = self.identity::<S>();
         for (i, lane) in v.iter_mut().enumerate() {
             // SAFETY: the caller vouches for all lanes.
-            *lane = self.math.map(A::from_i64(unsafe { ptr.add(i).read() }.to_i64()));
+            *lane = self.element(unsafe { ptr.add(i).read() });
         }
         v
     }
@@ -240,7 +313,7 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         let mut v = self.identity::<S>();
         for (i, lane) in v[..n].iter_mut().enumerate() {
             // SAFETY: the caller vouches for n elements.
-            *lane = self.math.map(A::from_i64(unsafe { ptr.add(i).read() }.to_i64()));
+            *lane = self.element(unsafe { ptr.add(i).read() });
         }
         v
     }
@@ -290,6 +363,34 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
             IntOutput::Same => size_of::<T>(),
             IntOutput::I64 => size_of::<i64>(),
             IntOutput::Byte => 1,
+        }
+    }
+
+    /// By a plain loop: in whatever order integers are combined, so that the compiler chooses how many at once.
+    #[inline(always)]
+    unsafe fn fold_block<S: Simd>(self, ptr: *const T, n: usize) -> [A; INT_LANES] {
+        let mut all = self.math.identity();
+        for i in 0..n {
+            // SAFETY: the caller vouches for n elements.
+            all = self.math.combine(all, self.element(unsafe { ptr.add(i).read() }));
+        }
+        let mut lanes = self.identity::<S>();
+        lanes[0] = all;
+        lanes
+    }
+
+    /// By a plain loop, as [`fold_block`](Fold::fold_block).
+    #[inline(always)]
+    unsafe fn add_rows<S: Simd, const N: usize>(self, rows: [*const T; N], width: usize, acc: *mut A) {
+        for i in 0..width {
+            // SAFETY: the caller vouches for `width` elements of each row, and as many accumulators.
+            unsafe {
+                let mut all = acc.add(i).read();
+                for row in rows {
+                    all = self.math.combine(all, self.element(row.add(i).read()));
+                }
+                acc.add(i).write(all);
+            }
         }
     }
 }

@@ -108,15 +108,16 @@ fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize, narro
         reduced.pop();
         return Form::Rows { len: row.len };
     }
+    if narrow
+        && let &[LoopDim { stride: [step], .. }] = &reduced[..]
+        && let Some(column) = kept.iter().position(|d| d.stride[0] == 1 && d.len == step && d.len < WIDE)
+        && let repeat @ 2.. = narrow_repeat(step, count)
+    {
+        let LoopDim { len: width, stride: [_, out_stride] } = kept.remove(column);
+        return Form::Narrow { width, repeat, out_stride };
+    }
     let Some(column) = best_column(kept) else { return Form::Scattered };
     let LoopDim { len: width, stride: [stride, out_stride] } = kept[column];
-    if narrow && stride == 1 && width < WIDE && reduced.len() == 1 && reduced[0].stride == [width] {
-        let repeat = narrow_repeat(width, count);
-        if repeat > 1 {
-            kept.remove(column);
-            return Form::Narrow { width, repeat, out_stride };
-        }
-    }
     if width < 8 && count > width {
         return Form::Scattered;
     }

@@ -41,7 +41,6 @@ pub(super) fn load(plan: &Plan) -> Load {
 impl<F: Fold> Routine for Rows<F> {
     type Args = Job;
     type Output = ();
-    const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]
@@ -94,7 +93,7 @@ impl<F: Fold> Rows<F> {
                     Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
                     _ => blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered),
                 };
-                fold_block::<S, F>(fold, block, n)
+                fold.fold_block::<S>(block, n)
             };
             if units.len() == 1 {
                 return v;
@@ -171,41 +170,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Folds `n` neighbouring elements, four vectors at a time.
-///
-/// # Safety
-/// `ptr` is valid for reading `n` elements.
-#[inline(always)]
-pub(super) unsafe fn fold_block<S: Simd, F: Fold>(fold: F, ptr: *const F::In, n: usize) -> F::Vector<S> {
-    let lanes = F::lanes::<S>();
-    let mut i = 0;
-    // SAFETY: every read ends at or before element n.
-    unsafe {
-        let load = |i: usize| fold.load::<S>(ptr.add(i));
-        let mut acc = fold.identity::<S>();
-        if n >= 4 * lanes {
-            let (mut a, mut b, mut c, mut d) = (load(0), load(lanes), load(2 * lanes), load(3 * lanes));
-            i = 4 * lanes;
-            while i + 4 * lanes <= n {
-                a = fold.combine::<S>(a, load(i));
-                b = fold.combine::<S>(b, load(i + lanes));
-                c = fold.combine::<S>(c, load(i + 2 * lanes));
-                d = fold.combine::<S>(d, load(i + 3 * lanes));
-                i += 4 * lanes;
-            }
-            acc = fold.combine::<S>(fold.combine::<S>(a, b), fold.combine::<S>(c, d));
-        }
-        while i + lanes <= n {
-            acc = fold.combine::<S>(acc, load(i));
-            i += lanes;
-        }
-        if i < n {
-            acc = fold.combine::<S>(acc, fold.load_partial::<S>(ptr.add(i), n - i));
-        }
-        acc
-    }
-}
-
 /// Reduces a row of floats in blocks, which are added up in f64.
 ///
 /// # Safety
@@ -216,7 +180,7 @@ pub(crate) unsafe fn sum_row<S: Simd, T: StoredFloat, R: Reducer>(terms: R, ptr:
     let mut sum = 0.0;
     for start in (0..n).step_by(BLOCK) {
         // SAFETY: the block lies within the row.
-        let block = unsafe { fold_block::<S, _>(fold, ptr.add(start), BLOCK.min(n - start)) };
+        let block = unsafe { fold.fold_block::<S>(ptr.add(start), BLOCK.min(n - start)) };
         sum += first_lane(fold.fold_lanes::<S>(block)).to_f64();
     }
     sum

@@ -1,11 +1,12 @@
 //! Running sums, products and extremes along an axis.
 
+mod halves;
 mod long;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{self as form, Extreme, Scan};
@@ -273,8 +274,8 @@ macro_rules! running_floats {
 running_floats! {
     f64: |x| x, |result| result;
     f32: f64::from, |result| result as f32;
-    f16: f16::to_f64, WithDType::from_f64;
-    bf16: bf16::to_f64, WithDType::from_f64;
+    f16: halves::widen_f16, halves::round_f16;
+    bf16: halves::widen_bf16, halves::round_bf16;
 }
 
 macro_rules! running_ints {

@@ -28,14 +28,22 @@ pub struct NarrowF8<T>(pub PhantomData<T>);
 impl Routine for WidenF16 {
     type Args = (*const f16, *mut f32, usize);
     type Output = ();
-    const AVX512: bool = false;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
         #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut done = 0;
-        // SAFETY: the caller vouches for n elements of both; the level has F16C.
+        // SAFETY: the caller vouches for n elements of both; the level has F16C, or its form of AVX-512.
         unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx512 {
+                use std::arch::x86_64::*;
+                while done + 16 <= n {
+                    let half = _mm256_loadu_si256(src.add(done).cast());
+                    _mm512_storeu_ps(dst.add(done), _mm512_cvtph_ps(half));
+                    done += 16;
+                }
+            }
             #[cfg(target_arch = "x86_64")]
             if S::ISA >= Isa::Avx2 {
                 use std::arch::x86_64::*;
@@ -55,14 +63,22 @@ impl Routine for WidenF16 {
 impl Routine for NarrowF16 {
     type Args = (*const f32, *mut f16, usize);
     type Output = ();
-    const AVX512: bool = false;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
         #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut done = 0;
-        // SAFETY: the caller vouches for n elements of both; the level has F16C.
+        // SAFETY: the caller vouches for n elements of both; the level has F16C, or its form of AVX-512.
         unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx512 {
+                use std::arch::x86_64::*;
+                while done + 16 <= n {
+                    let half = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_loadu_ps(src.add(done)));
+                    _mm256_storeu_si256(dst.add(done).cast(), half);
+                    done += 16;
+                }
+            }
             #[cfg(target_arch = "x86_64")]
             if S::ISA >= Isa::Avx2 {
                 use std::arch::x86_64::*;

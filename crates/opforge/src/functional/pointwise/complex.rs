@@ -144,6 +144,16 @@ pub(crate) fn reduced<R: Reduction>(reduction: R, axes: Axes, keepdim: bool, inp
     dispatch1(&ReduceOp { reduction, axes, keepdim }, &[input])
 }
 
+/// What a function of real numbers makes of both parts alike, as sums are made.
+#[track_caller]
+pub(crate) fn of_both_parts(
+    a: &Tensor,
+    b: &Tensor,
+    function: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    view_as_complex(&function(&view_as_real(a)?, &view_as_real(b)?)?)
+}
+
 /// Complex numbers by their parts.
 pub(crate) struct Parts {
     pub re: Tensor,
@@ -170,14 +180,6 @@ impl Parts {
 
     pub fn conj(&self) -> Result<Parts> {
         Ok(Parts { re: self.re.clone(), im: self.im.neg()? })
-    }
-
-    pub fn add(&self, other: &Parts) -> Result<Parts> {
-        Ok(Parts { re: self.re.broadcast_add(&other.re)?, im: self.im.broadcast_add(&other.im)? })
-    }
-
-    pub fn sub(&self, other: &Parts) -> Result<Parts> {
-        Ok(Parts { re: self.re.broadcast_sub(&other.re)?, im: self.im.broadcast_sub(&other.im)? })
     }
 
     /// A product by a bilinear function of the parts.

@@ -1,7 +1,6 @@
 //! `add(a, b)`: `a + b`.
 
-use crate::functional::Parts;
-use crate::functional::{Plus, binary_scaled};
+use crate::functional::{self as f, Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`add`].
@@ -40,7 +39,7 @@ impl Binary for Add {
     }
 
     fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Parts::of(a)?.add(&Parts::of(b)?)?.join()
+        f::of_both_parts(a, b, Tensor::broadcast_add)
     }
 }
 

@@ -1,7 +1,6 @@
 //! `sub(a, b)`: `a - b`.
 
-use crate::functional::Parts;
-use crate::functional::{Plus, binary_scaled};
+use crate::functional::{self as f, Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`sub`].
@@ -35,7 +34,7 @@ impl Binary for Sub {
     }
 
     fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Parts::of(a)?.sub(&Parts::of(b)?)?.join()
+        f::of_both_parts(a, b, Tensor::broadcast_sub)
     }
 }
 

@@ -243,3 +243,22 @@ def test_triplet_margin_with_distance_loss_by_default():
             F.triplet_margin_with_distance_loss(anchor, positive, negative, **wrong)
     with pytest.raises(ValueError):
         F.triplet_margin_with_distance_loss(anchor, positive, negative[0])
+
+
+def test_keywords_that_say_how_elements_lie():
+    x = torch.arange(120.0).reshape(2, 3, 4, 5).requires_grad_()
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert last.stride() == (60, 1, 15, 3) and last.equal(x)
+    last.sum().backward()
+    assert x.grad.equal(torch.ones_like(x, memory_format=torch.preserve_format))
+    assert last.clone(memory_format=torch.contiguous_format).is_contiguous() and torch.clone(last, memory_format=torch.preserve_format).equal(x)
+    assert torch.empty_like(x, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    leaf = torch.zeros(2, 3, 4, 5, memory_format=torch.channels_last, requires_grad=True)
+    assert leaf.is_leaf and leaf.requires_grad and leaf.stride() == (60, 1, 15, 3)
+    assert torch.rand(2, layout=torch.strided, pin_memory=True, names=None).shape == (2,)
+    with pytest.raises(NotImplementedError, match="strided"):
+        torch.zeros(2, layout=torch.sparse_coo)
+    with pytest.raises(RuntimeError, match="required rank 4"):
+        torch.ones(2).contiguous(memory_format=torch.channels_last)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        torch.add(x, 1, layout=torch.strided)

@@ -65,3 +65,16 @@ def laid_in(tensor, format):
     if tensor.dim() != _RANKS[format]:
         raise RuntimeError(f"required rank {_RANKS[format]} tensor to use {format._name} format, but got rank {tensor.dim()}")
     return tensor.movedim(1, -1).contiguous().movedim(-1, 1)
+
+
+def laid_as(made, is_new, *, layout=None, memory_format=None, names=None, pin_memory=False):
+    """What a call has made, as PyTorch's keywords for it say; `is_new` where the call made it of nothing but numbers. All memory is the host's: it is never pinned."""
+    if layout is not None and layout is not globals()["strided"]:
+        raise NotImplementedError(f"layout {layout} (accepted: strided)")
+    if names is not None:
+        raise NotImplementedError("names (opforge's tensors have no named dimensions)")
+    if memory_format is None or memory_format is globals()["preserve_format"]:
+        return made
+    if not is_new:
+        return laid_in(made, memory_format)
+    return laid_in(made.detach(), memory_format).requires_grad_(made.requires_grad)

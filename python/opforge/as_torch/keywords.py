@@ -29,15 +29,8 @@ def _creates(function):
 
     @functools.wraps(function)
     def create(*args, layout=None, pin_memory=False, memory_format=None, names=None, **options):
-        if layout is not None and layout is not _layouts.strided:
-            raise NotImplementedError(f"{function.__name__}(): layout {layout} (accepted: strided)")
-        if names is not None:
-            raise NotImplementedError(f"{function.__name__}(): names (opforge's tensors have no named dimensions)")
         made = _made(function, args, options)
-        if memory_format is None or memory_format is _layouts.preserve_format:
-            return made
-        leaf = _layouts.laid_in(made.detach(), memory_format)
-        return leaf.requires_grad_(made.requires_grad)
+        return _layouts.laid_as(made, True, layout=layout, memory_format=memory_format, names=names, pin_memory=pin_memory)
 
     return create
 

@@ -189,6 +189,7 @@ CASES = [
     *binary("logaddexp", np.logaddexp),
     *binary("logaddexp2", np.logaddexp2),
     *binary("xlogy", special.xlogy),
+    *binary("exp_times", lambda a, b: np.exp(a) * b),
     *binary("xlog1py", special.xlog1py),
     *binary("heaviside", heaviside),
     *binary("ldexp", lambda a, b: a * 2.0**b, A, J.astype(float), half=False),

@@ -168,6 +168,8 @@ CASES = [
     # Norms.
     case("norm2", lambda x: norm(x), X),
     case("norm2", along(lambda x, axis, keepdims: norm(x, 2, axis, keepdims)), X, dim=1),
+    case("mean_square", lambda x: np.mean(x * x), X),
+    case("mean_square", along(lambda x, axis, keepdims: np.mean(x * x, axis=axis, keepdims=keepdims)), X, dim=1),
     *(case(name, norm, M, p, 1) for name in ("norm", "vector_norm", "linalg_norm") for p in (1.0, 2.0, 3.0, np.inf, -np.inf)),
     case("norm", norm, X),
     case("norm_named", norm, X, "fro"),

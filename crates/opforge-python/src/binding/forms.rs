@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
 use super::bind::Arguments;
 use super::{Entry, convert};
@@ -25,10 +25,39 @@ const NUMBERS_FIRST: [(&str, usize, &[&str]); 9] = [
     ("baddbmm", 3, &["beta", "alpha"]),
 ];
 
+/// Functions whose results are new, and may be asked to lie in another order; besides them those that give the elements of a tensor.
+const MAKING: [&str; 21] = [
+    "arange",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "range",
+    "zeros",
+    "zeros_like",
+];
+const GIVING: [&str; 2] = ["clone", "contiguous"];
+/// PyTorch's keywords that say how elements lie, and where.
+const LAYING: [&str; 4] = ["layout", "memory_format", "names", "pin_memory"];
+
 /// Calls the function of this name in another form, if the arguments have one.
 #[cold]
 pub fn call<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
     match entry.name {
+        name if MAKING.contains(&name) || GIVING.contains(&name) => laid_as_asked(entry, py, args),
         "einsum" => of_sublists(entry, py, args),
         "split" => with_tensor_renamed(entry, py, args),
         name => {
@@ -53,6 +82,23 @@ fn apply<'py>(
     // SAFETY: `all` holds the positional arguments and then one for each of `names`; the objects and both lists outlive the call.
     let args = unsafe { Arguments::from_raw(py, None, all.as_ptr(), positional.len(), names.as_ptr()) };
     entry.try_call(py, &args)
+}
+
+/// `empty_like(x, memory_format=..)`, `zeros(2, layout=.., pin_memory=..)`: what the call without these keywords gives, as they say.
+fn laid_as_asked<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
+    let named = args.named().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let (laying, rest): (Vec<_>, Vec<_>) =
+        named.partition(|(name, _)| name.extract::<&str>().is_ok_and(|name| LAYING.contains(&name)));
+    if laying.is_empty() {
+        return None;
+    }
+    let lay = |made: Py<PyAny>| {
+        let options = PyDict::new(py);
+        laying.iter().try_for_each(|(name, value)| options.set_item(name, value))?;
+        let laid_as = py.import("opforge._tensors.layouts")?.getattr("laid_as")?;
+        Ok(laid_as.call((made, MAKING.contains(&entry.name)), Some(&options))?.unbind())
+    };
+    Some(apply(entry, py, &positional(args), &rest)?.and_then(lay))
 }
 
 fn positional<'py>(args: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyAny>> {

@@ -29,7 +29,7 @@ catalogue! {
     pointwise {
         abs, acos, acosh, add, addcdiv, addcmul, affine, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
-        expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, hardswish, heaviside, hypot, isfinite, isinf, isnan, isneginf,
+        exp_times, expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, hardswish, heaviside, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
         logical_xor, logit, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
         remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_device, to_dtype, trunc,
@@ -56,7 +56,7 @@ catalogue! {
     random { bernoulli, dropout, poisson, rand, randint, randn }
     /// Many elements in, one out.
     reduce {
-        all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, norm2, prod, std, sum, var,
+        all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, mean_square, norm2, prod, std, sum, var,
     }
     /// Functions of mathematical physics and statistics, one element in, one element out.
     special {

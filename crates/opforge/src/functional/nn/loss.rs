@@ -35,7 +35,8 @@ pub fn nll_loss(
     let reduce = Reduce::named(OP, reduction)?;
     check_float(OP, "input", input)?;
     let dim = class_dim(OP, input, target)?;
-    class_loss(input, target, weight, dim, ignore_index, reduce, 0.0)
+    let picked = |index: &Tensor| f::gather(input, dim as i64, index);
+    class_loss(input, picked, target, weight, dim, ignore_index, reduce, 0.0)
 }
 
 /// The squared differences. Inputs are broadcast and promoted; `weight` scales each element.
@@ -49,8 +50,11 @@ pub fn nll_loss(
 #[function(*, reduction = "mean", weight = None)]
 #[python(nn)]
 pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: &str, weight: Option<&Tensor>) -> Result<Tensor> {
-    let loss = difference(OP, input, target)?.sqr()?;
-    weighted_mean(OP, loss, weight, reduction)
+    let difference = difference(OP, input, target)?;
+    if reduction == "mean" && weight.is_none() && difference.dtype().is_float() {
+        return f::mean_square(&difference, None, false);
+    }
+    weighted_mean(OP, difference.sqr()?, weight, reduction)
 }
 
 /// The absolute differences.

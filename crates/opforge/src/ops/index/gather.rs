@@ -49,9 +49,8 @@ impl Plain for Gather {
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
-            let zeros = ctx.zeros(0)?;
             let op = super::scatter_add::ScatterAdd { dim: self.dim, on_max: self.on_max };
-            dispatch1(&op, &[&zeros, &ctx.input(1)?, &ctx.grad(0)?])
+            super::scatter_add::onto(&op, ctx.zeros(0)?, &ctx.input(1)?, &ctx.grad(0)?)
         })?;
         Ok(smallvec![x, None])
     }

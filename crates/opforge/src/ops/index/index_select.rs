@@ -61,11 +61,10 @@ impl Plain for IndexSelect {
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
             let (meta, grad, ids) = (ctx.input_meta(0), ctx.grad(0)?, ctx.input(1)?);
-            let zeros = ctx.zeros(0)?;
             let (before, after) = (&meta.dims()[..self.dim], &meta.dims()[self.dim + 1..]);
             let flat: Shape = before.iter().chain([&ids.elem_count()]).chain(after).copied().collect();
             let op = super::index_add::IndexAdd { dim: self.dim, on_max: self.on_max };
-            dispatch1(&op, &[&zeros, &ids.flatten_all()?, &grad.reshape(flat)?])
+            super::scatter_add::onto(&op, ctx.zeros(0)?, &ids.flatten_all()?, &grad.reshape(flat)?)
         })?;
         Ok(smallvec![x, None])
     }

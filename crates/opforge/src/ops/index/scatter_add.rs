@@ -88,6 +88,16 @@ impl Tensor {
     }
 }
 
+/// What `op` makes of a tensor that nobody else has, indices and sources: in place, unless it is to be differentiated.
+#[track_caller]
+pub(crate) fn onto(op: &dyn Operator, fresh: Tensor, ids: &Tensor, src: &Tensor) -> Result<Tensor> {
+    if is_grad_enabled() {
+        return dispatch1(op, &[&fresh, ids, src]);
+    }
+    dispatch_into(op, &[&fresh, ids, src], &[&fresh])?;
+    Ok(fresh)
+}
+
 fn samples() -> Vec<Sample> {
     let op = ScatterAdd { dim: 0, on_max: OnMax::Error };
     let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[5, 3], 3), Array::spread(&[5, 4], -2.0..2.0)];

@@ -1,6 +1,10 @@
 //! `cross_entropy(input, target)`: the negative logarithm of the probability that softmax gives to the right class.
 
-use crate::functional::{gather, log_softmax, where_cond};
+use opforge_tile::forms::OnMax;
+
+use crate::autograd::{no_grad, record_function};
+use crate::functional::{exp_times, gather, log_softmax, where_cond};
+use crate::ops::index::scatter_add::{ScatterAdd, onto};
 use crate::ops::prelude::*;
 
 /// How a loss's elements become its value.
@@ -73,7 +77,26 @@ pub fn cross_entropy(
     }
     let dim = class_dim(OP, input, target)?;
     let log = log_softmax(input, dim as i64, None)?;
-    class_loss(&log, target, weight, dim, ignore_index, reduce, label_smoothing)
+    let picked = |index: &Tensor| match label_smoothing {
+        0.0 => picked_of_scores(input, &log, dim, index),
+        _ => gather(&log, dim as i64, index),
+    };
+    class_loss(&log, picked, target, weight, dim, ignore_index, reduce, label_smoothing)
+}
+
+/// The logarithms of the right classes' probabilities, with their gradient by the scores themselves: at class `c` of a sample whose right class is `r`
+/// it is `[c = r] - softmax(scores)[c]` times that of the sample. The gradient by all logarithms, nearly all of it zeros, is never made.
+#[track_caller]
+fn picked_of_scores(scores: &Tensor, log: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    let picked = no_grad(|| gather(log, dim as i64, index))?;
+    // The logarithms have a history, by which the gradient can be differentiated.
+    let (log, index) = (log.clone(), index.clone());
+    let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
+        let Some(grad) = &grads[0] else { return Ok(vec![None]) };
+        let spread = exp_times((&log).into(), (&grad.neg()?).into())?;
+        Ok(vec![Some(onto(&ScatterAdd { dim, on_max: OnMax::Error }, spread, &index, grad)?)])
+    };
+    Ok(record_function("cross_entropy", &[scores], &[picked], &[true], Arc::new(backward))?.remove(0))
 }
 
 /// The loss of a target that gives each class a share.
@@ -95,10 +118,12 @@ fn of_probabilities(
     reduce.apply(loss, Tensor::mean_all)
 }
 
-/// The negative logarithm of each right class's probability, weighted, smoothed and reduced.
+/// The negative logarithm of each right class's probability, which `picked` gives, weighted, smoothed and reduced.
 #[track_caller]
+#[expect(clippy::too_many_arguments, reason = "those of the losses that it is part of")]
 pub(crate) fn class_loss(
     log: &Tensor,
+    picked: impl FnOnce(&Tensor) -> Result<Tensor>,
     target: &Tensor,
     weight: Option<&Tensor>,
     dim: usize,
@@ -107,7 +132,7 @@ pub(crate) fn class_loss(
     smoothing: f64,
 ) -> Result<Tensor> {
     let terms = Terms::new(log, target, weight, dim, ignore_index)?;
-    let mut loss = terms.nll(log)?;
+    let mut loss = terms.nll(&picked(&terms.index)?)?;
     if smoothing > 0.0 {
         loss = loss.affine(1.0 - smoothing, 0.0)?.add(&terms.even(log, weight)?.affine(smoothing, 0.0)?)?;
     }
@@ -170,8 +195,8 @@ impl Terms {
 
     /// The weighted negative logarithm of each right class's probability.
     #[track_caller]
-    fn nll(&self, log: &Tensor) -> Result<Tensor> {
-        let picked = gather(log, self.dim as i64, &self.index)?.squeeze(self.dim)?;
+    fn nll(&self, picked: &Tensor) -> Result<Tensor> {
+        let picked = picked.squeeze(self.dim)?;
         self.unless_ignored(&picked.mul(&self.share)?.neg()?)
     }
 

@@ -36,6 +36,8 @@ pub trait BinaryFn: Copy + Send + Sync + 'static {
     const INT: bool = false;
     /// Whether truth values have the function; then [`boolean`](BinaryFn::boolean) must be implemented.
     const BOOL: bool = false;
+    /// Whether complex numbers have the function; then [`complex`](BinaryFn::complex) must be implemented.
+    const COMPLEX: bool = false;
     /// For functions that some integers have no result of: the argument at fault and what it accepts, such as
     /// `("rhs", "divisors other than 0")`. The kernel fails when [`int_fails`](BinaryFn::int_fails) is true of any element.
     const INT_FAILURE: Option<(&'static str, &'static str)> = None;
@@ -62,6 +64,13 @@ pub trait BinaryFn: Copy + Send + Sync + 'static {
         const { assert!(Self::INT_FAILURE.is_none(), "INT_FAILURE demands an implementation of `int_fails`") };
         let _ = (a, b);
         I::truth(false)
+    }
+    /// The function of complex numbers, each its real and its imaginary part.
+    #[inline(always)]
+    fn complex<V: Float>(self, a: [V; 2], b: [V; 2]) -> [V; 2] {
+        const { assert!(!Self::COMPLEX, "COMPLEX demands an implementation of `complex`") };
+        let _ = b;
+        a
     }
     /// The function of truth values.
     #[inline(always)]

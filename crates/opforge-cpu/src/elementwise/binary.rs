@@ -7,6 +7,7 @@ use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
+use super::complex::{ComplexMap, ComplexStep};
 use super::float::{FloatMap, is_long};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
@@ -21,6 +22,8 @@ struct OfFloat<F>(F);
 struct OfInt<F, I>(F, PhantomData<I>);
 #[derive(Clone, Copy)]
 struct OfBool<F>(F);
+#[derive(Clone, Copy)]
+struct OfComplex<F>(F);
 
 impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
@@ -41,6 +44,12 @@ impl<F: BinaryFn, I: Integer> ScalarMap<2> for OfInt<F, I> {
     #[inline(always)]
     fn fails(&self, [a, b]: [I; 2]) -> bool {
         self.0.int_fails(a, b)
+    }
+}
+impl<F: BinaryFn> ComplexMap<2> for OfComplex<F> {
+    #[inline(always)]
+    fn map<V: Float>(&self, [a, b]: [[V; 2]; 2]) -> [V; 2] {
+        self.0.complex(a, b)
     }
 }
 impl<F: BinaryFn> ScalarMap<2> for OfBool<F> {
@@ -67,6 +76,10 @@ pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &
             }
             Step::float(OfFloat(f), dtype.compute())
         }
+        dtype if dtype.is_complex() => match of_complex(f, dtype) {
+            Some(step) => step,
+            None => return unsupported(),
+        },
         DType::Bool if F::BOOL => Step::new(ScalarStep(OfBool(f))),
         dtype if F::INT => {
             with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), _ => return unsupported())
@@ -74,4 +87,16 @@ pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &
         _ => return unsupported(),
     };
     Spec { op, step, widen: true, ps: F::PICOSECONDS, failure: F::INT_FAILURE }.kernel([a, b], output)
+}
+
+/// The step of complex numbers, for functions that have them.
+fn of_complex<F: BinaryFn>(f: F, dtype: DType) -> Option<Step<2>> {
+    // A constant condition, so that only the code that can run is compiled.
+    if const { F::COMPLEX } {
+        return Some(match dtype {
+            DType::C64 => Step::new(ComplexStep(OfComplex(f), PhantomData::<f32>)),
+            _ => Step::new(ComplexStep(OfComplex(f), PhantomData::<f64>)),
+        });
+    }
+    None
 }

@@ -41,6 +41,7 @@ mod block;
 mod cast;
 mod choose;
 mod compare;
+mod complex;
 mod float;
 mod kernel;
 mod nest;

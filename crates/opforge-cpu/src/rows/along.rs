@@ -10,14 +10,16 @@ use super::passes::{Lines, carry_out};
 use super::{BLOCK, Places, Rows};
 use crate::loops::plan::Walk;
 use crate::loops::tasks::Job;
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{FloatElem, Routine, Simd, Vector};
 
-pub(super) struct Along<E, F, const K: usize>(pub Rows<E, F, K>);
+/// With `FLAT`, places of a row lie side by side in all tensors.
+pub(super) struct Along<E, F, const K: usize, const FLAT: bool>(pub Rows<E, F, K>);
 
-impl<E: StoredFloat, F: RowFn<K>, const K: usize> Routine for Along<E, F, K> {
+impl<E: StoredFloat, F: RowFn<K>, const K: usize, const FLAT: bool> Routine for Along<E, F, K, FLAT> {
     type Args = Job;
     type Output = ();
+    const AVX512: bool = FLAT;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
@@ -26,14 +28,14 @@ impl<E: StoredFloat, F: RowFn<K>, const K: usize> Routine for Along<E, F, K> {
         for _ in job.tasks.clone() {
             let (places, kept) = (rows.places(&job, walk.offset()), job.memory.cast());
             // SAFETY: the job's addresses are valid for the loops that it was planned with, its memory for a row of whole vectors.
-            unsafe { carry_out(rows.f, OneRow::<E, S, K> { places, len, kept, isa: PhantomData }) };
+            unsafe { carry_out(rows.f, OneRow::<E, S, K, FLAT> { places, len, kept, isa: PhantomData }) };
             walk.step();
         }
     }
 }
 
 /// One row. Lanes past its end are of no meaning.
-struct OneRow<'a, E: StoredFloat, S: Simd, const K: usize> {
+struct OneRow<'a, E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> {
     places: Places<'a, E, K>,
     len: usize,
     /// A number for each place, in whole vectors.
@@ -41,15 +43,15 @@ struct OneRow<'a, E: StoredFloat, S: Simd, const K: usize> {
     isa: PhantomData<S>,
 }
 
-impl<E: StoredFloat, S: Simd, const K: usize> Clone for OneRow<'_, E, S, K> {
+impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Clone for OneRow<'_, E, S, K, FLAT> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<E: StoredFloat, S: Simd, const K: usize> Copy for OneRow<'_, E, S, K> {}
+impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Copy for OneRow<'_, E, S, K, FLAT> {}
 
 // SAFETY: passes end at `len`.
-unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for OneRow<'_, E, S, K> {
+unsafe impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Lines<K> for OneRow<'_, E, S, K, FLAT> {
     type Vector = VectorOf<E, S>;
 
     #[inline(always)]
@@ -60,6 +62,7 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for OneRow<'_, E, 
             // SAFETY: the places are the row's.
             *element = unsafe {
                 match step {
+                    _ if FLAT => load_strided::<S, E>(from, n, 1),
                     0 => VectorOf::<E, S>::splat(from.read().to_f64()),
                     _ => load_strided::<S, E>(from, n, step),
                 }
@@ -116,11 +119,17 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for OneRow<'_, E, 
         let (lanes, (to, step)) = (VectorOf::<E, S>::LANES, self.places.output(output));
         for block in (0..self.len).step_by(BLOCK * lanes) {
             checkpoint();
-            for i in (block..self.len.min(block + BLOCK * lanes)).step_by(lanes) {
-                let n = lanes.min(self.len - i);
-                // SAFETY: the places are the row's.
-                unsafe { store_strided::<S, E>(element(i, n), n, to.add(i * step), step) };
-            }
+            let step = if FLAT { 1 } else { step };
+            each_vector(
+                self.len.min(block + BLOCK * lanes) - block,
+                lanes,
+                #[inline(always)]
+                |i, n| {
+                    let i = block + i;
+                    // SAFETY: the places are the row's.
+                    unsafe { store_strided::<S, E>(element(i, n), n, to.add(i * step), step) };
+                },
+            );
         }
     }
 }

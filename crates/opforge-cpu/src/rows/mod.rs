@@ -142,7 +142,13 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
         return prepare(Across { rows, columns }, tasks, len.saturating_mul(COLUMNS), memory);
     }
     let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
-    prepare(Along(Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData }), tasks, len, memory)
+    let is_flat = space.along.stride[..tensors].iter().all(|&stride| stride == 1);
+    let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
+    if is_flat {
+        prepare(Along::<_, _, K, true>(rows), tasks, len, memory)
+    } else {
+        prepare(Along::<_, _, K, false>(rows), tasks, len, memory)
+    }
 }
 
 /// Where a row's first places are in all tensors, inputs and then outputs, and how far apart the others.

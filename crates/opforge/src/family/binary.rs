@@ -35,7 +35,8 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash + Attributes {
         const { assert!(Self::FLAT, "a function that is not flat demands an implementation of `derivative`") };
         pair.grad()?.zeros_like()
     }
-    /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
+    /// The function of two tensors of one complex dtype, composed of functions of real numbers, where no kernel has it (`BinaryFn::COMPLEX`, on the CPU).
+    /// Without it complex numbers are refused.
     fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
     }

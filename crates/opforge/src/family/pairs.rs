@@ -6,7 +6,7 @@ use opforge_core::{Kind, Scalar, promote, result_type, scalar_type};
 
 use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, ensure, unary_to};
 use crate::arguments::{Operand, Rules, default_dtype};
-use crate::dispatch::{Out, dispatch_to, journey};
+use crate::dispatch::{Out, dispatch_to, dispatch1, journey};
 use crate::operator::Operator;
 use crate::{DType, Device, Error, Result, Tensor};
 
@@ -88,6 +88,10 @@ fn is_complex(operand: Operand<'_>) -> bool {
 #[track_caller]
 fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
     let [a, b] = complex_pair(F::NAME, a, b, rules)?;
+    // Kernels of other devices have real numbers only.
+    if F::COMPLEX && matches!(a.device(), Device::Cpu) {
+        return dispatch1(&BinaryOp(f), &[&a, &b]);
+    }
     f.complex(&a, &b)
 }
 

@@ -1,6 +1,6 @@
 //! `div(a, b)`: `a / b`.
 
-use crate::functional::Parts;
+use crate::functional::{Parts, conj};
 use crate::ops::prelude::*;
 
 /// The tile function of [`div`]: true division of floats, truncating division of integers.
@@ -9,6 +9,7 @@ pub struct Div;
 
 impl BinaryFn for Div {
     const INT: bool = true;
+    const COMPLEX: bool = true;
     const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("divisor", "divisors other than 0"));
 
     #[inline(always)]
@@ -23,6 +24,17 @@ impl BinaryFn for Div {
     fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
         b.eq(I::from_i64(0))
     }
+    /// By Smith's method (1962), as [`Parts::div`].
+    #[inline(always)]
+    fn complex<V: Float>(self, [a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
+        let (tall, zero) = (d.abs().gt(c.abs()), V::splat(0.0));
+        let (p, q) = (V::select(tall, d, c), V::select(tall, c, d));
+        let vanishes = p.eq(zero) & q.eq(zero);
+        let ratio = V::select(vanishes, zero, q / p);
+        let divisor = V::select(vanishes, zero, p + q * ratio);
+        let (e, f) = (a * ratio, b * ratio);
+        [V::select(tall, e + b, a + f) / divisor, V::select(tall, f - a, b - e) / divisor]
+    }
 }
 
 impl Binary for Div {
@@ -32,10 +44,10 @@ impl Binary for Div {
     const READS: [Saves; 2] = [Saves::inputs([1]), Saves::INPUTS];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let slope = pair.grad()?.broadcast_div(&pair.rhs()?)?;
+        let slope = pair.grad()?.broadcast_div(&conj(&pair.rhs()?)?)?;
         match side {
             Side::Left => Ok(slope),
-            Side::Right => slope.broadcast_mul(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?.neg(),
+            Side::Right => slope.broadcast_mul(&conj(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?)?.neg(),
         }
     }
 

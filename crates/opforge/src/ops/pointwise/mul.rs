@@ -1,6 +1,6 @@
 //! `mul(a, b)`: `a * b`.
 
-use crate::functional::Parts;
+use crate::functional::{Parts, conj};
 use crate::ops::prelude::*;
 
 /// The tile function of [`mul`].
@@ -10,6 +10,7 @@ pub struct Mul;
 impl BinaryFn for Mul {
     const INT: bool = true;
     const BOOL: bool = true;
+    const COMPLEX: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {
@@ -23,6 +24,10 @@ impl BinaryFn for Mul {
     fn boolean<M: Mask>(self, a: M, b: M) -> M {
         a & b
     }
+    #[inline(always)]
+    fn complex<V: Float>(self, [a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
+        [a * c - b * d, a * d + b * c]
+    }
 }
 
 impl Binary for Mul {
@@ -33,8 +38,8 @@ impl Binary for Mul {
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         match side {
-            Side::Left => pair.grad()?.broadcast_mul(&pair.rhs()?),
-            Side::Right => pair.grad()?.broadcast_mul(&pair.lhs()?),
+            Side::Left => pair.grad()?.broadcast_mul(&conj(&pair.rhs()?)?),
+            Side::Right => pair.grad()?.broadcast_mul(&conj(&pair.lhs()?)?),
         }
     }
 

@@ -37,7 +37,7 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash + Attributes {
     }
     /// The function of two tensors of one complex dtype, composed of functions of real numbers, where no kernel has it (`BinaryFn::COMPLEX`, on the CPU).
     /// Without it complex numbers are refused.
-    fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
     }
 }

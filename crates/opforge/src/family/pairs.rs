@@ -92,7 +92,7 @@ fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules)
     if F::COMPLEX && matches!(a.device(), Device::Cpu) {
         return dispatch1(&BinaryOp(f), &[&a, &b]);
     }
-    f.complex(&a, &b)
+    f.by_parts(&a, &b)
 }
 
 /// As [`compare`], where a tensor or a number is complex.

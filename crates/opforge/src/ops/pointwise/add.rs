@@ -38,7 +38,7 @@ impl Binary for Add {
         }
     }
 
-    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         f::of_both_parts(a, b, Tensor::broadcast_add)
     }
 }

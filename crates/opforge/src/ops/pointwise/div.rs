@@ -51,7 +51,7 @@ impl Binary for Div {
         }
     }
 
-    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         Parts::of(a)?.div(&Parts::of(b)?)?.join()
     }
 }

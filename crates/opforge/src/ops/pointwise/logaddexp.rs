@@ -29,7 +29,7 @@ impl Binary for Logaddexp {
     }
 
     /// As of real numbers, from the one with the greater real part.
-    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let swap = f::lt((&f::real(a)?).into(), (&f::real(b)?).into())?;
         let greatest = f::where_cond(&swap, b.into(), a.into())?;
         let least = f::where_cond(&swap, a.into(), b.into())?;

@@ -43,7 +43,7 @@ impl Binary for Mul {
         }
     }
 
-    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         Parts::of(a)?.mul(&Parts::of(b)?)?.join()
     }
 }

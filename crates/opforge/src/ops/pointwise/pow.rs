@@ -31,7 +31,7 @@ impl Binary for Pow {
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const READS: [Saves; 2] = [Saves::INPUTS, Saves { inputs: 1, outputs: 1 }];
 
-    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         Parts::of(a)?.pow(&Parts::of(b)?)?.join()
     }
 

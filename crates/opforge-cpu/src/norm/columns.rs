@@ -9,7 +9,7 @@ use super::scaled_eps;
 use super::sets::{Normalized, Products, Squares, Sum, Terms};
 use crate::loops::tasks::Job;
 use crate::reduce::shrink;
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 
 /// Channels of a task: whole cache lines of every dtype.
@@ -48,14 +48,6 @@ impl Matrix {
 }
 
 impl Part {
-    /// Calls `f(i, n)` for each vector of the channels; `f` must be `#[inline(always)]`.
-    #[inline(always)]
-    fn each(self, lanes: usize, mut f: impl FnMut(usize, usize)) {
-        for i in (0..self.width).step_by(lanes) {
-            f(i, lanes.min(self.width - i));
-        }
-    }
-
     /// Sums down the columns of `N` terms of each element; `terms` makes those of a vector of channels, and must be
     /// `#[inline(always)]`.
     ///
@@ -64,19 +56,13 @@ impl Part {
     #[inline(always)]
     unsafe fn sums<V: Vector, T: Terms<V, N>, const N: usize>(self, terms: impl Fn(usize) -> T) -> [Numbers; N] {
         let mut sums = [[0.0; WIDTH]; N];
-        self.each(
+        each_vector(
+            self.width,
             V::LANES,
             #[inline(always)]
             |i, n| {
-                let terms = terms(i);
                 // SAFETY: channels `i..i + n` are the part's.
-                unsafe {
-                    if n == V::LANES {
-                        self.add::<V, T, N>(&terms, i, V::LANES, &mut sums);
-                    } else {
-                        self.add::<V, T, N>(&terms, i, n, &mut sums);
-                    }
-                }
+                unsafe { self.add::<V, T, N>(&terms(i), i, n, &mut sums) };
             },
         );
         sums
@@ -247,7 +233,8 @@ impl<E: StoredFloat> Forward<E> {
             let weight = numbers::<E>(self.given[0], job.inputs[1], part, 1.0);
             let bias = numbers::<E>(self.given[1], job.inputs[1 + usize::from(self.given[0])], part, 0.0);
             let scale = std::array::from_fn(|i| weight[i] * rstd[i]);
-            part.each(
+            each_vector(
+                part.width,
                 VectorOf::<E, S>::LANES,
                 #[inline(always)]
                 |i, n| {
@@ -288,9 +275,11 @@ impl<E: StoredFloat> Routine for Gradient<E> {
                 let mean = numbers::<E::Compute>(true, job.inputs[2], part, 0.0);
                 let var = numbers::<E::Compute>(true, job.inputs[3], part, 1.0);
                 let rstd = var.map(|var| 1.0 / (var + self.eps).sqrt());
-                let products =
-                    |i| Products { normal: normalized::<E, S>(&job, i, &mean, &rstd), dy: job.inputs[1].cast::<E>() };
-                let [sum, sum_h] = part.sums(products);
+                let dy = job.inputs[1].cast::<E>();
+                let [sum, sum_h] = part.sums(
+                    #[inline(always)]
+                    |i| Products { normal: normalized::<E, S>(&job, i, &mean, &rstd), dy },
+                );
                 write_numbers::<E::Compute>(job.outputs[1], part, &sum_h);
                 write_numbers::<E::Compute>(job.outputs[2], part, &sum);
                 let weight = numbers::<E>(self.given, job.inputs[4], part, 1.0);
@@ -308,7 +297,8 @@ impl<E: StoredFloat> Gradient<E> {
     #[inline(always)]
     unsafe fn write<S: Simd>(&self, job: &Job, part: Part, [center, rstd, scale, mean, mean_h]: [&Numbers; 5]) {
         let Matrix { rows, channels } = self.matrix;
-        part.each(
+        each_vector(
+            part.width,
             VectorOf::<E, S>::LANES,
             #[inline(always)]
             |i, n| {

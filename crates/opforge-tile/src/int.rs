@@ -75,7 +75,7 @@ pub trait Int: Copy + 'static {
     /// -1, 0 or 1.
     #[inline(always)]
     fn signum(self) -> Self {
-        let [zero, one, minus_one] = [0, 1, -1].map(Self::from_i64);
+        let (zero, one, minus_one) = (Self::from_i64(0), Self::from_i64(1), Self::from_i64(-1));
         Self::select(self.gt(zero), one, Self::select(self.lt(zero), minus_one, zero))
     }
     /// Division rounded towards zero; wraps for the least value by -1, and gives 0 for a divisor of 0, which the caller reports.
@@ -111,8 +111,55 @@ pub trait Int: Copy + 'static {
     fn shift_right(self, count: Self) -> Self;
 }
 
+/// Division by the processor's instruction for integers, one at a time.
+macro_rules! by_integers {
+    ($ty:ty, $signed:ty) => {
+        #[inline(always)]
+        fn div_trunc(self, divisor: Self) -> Self {
+            if divisor == 0 { 0 } else { self.wrapping_div(divisor) }
+        }
+        #[inline(always)]
+        fn rem_trunc(self, divisor: Self) -> Self {
+            if divisor == 0 { 0 } else { self.wrapping_rem(divisor) }
+        }
+    };
+}
+
+/// Division by way of floats that hold the integers exactly, which loops vectorise: their quotient, rounded to the nearest integer, and what it leaves, at most
+/// half the divisor, show the quotient. Adding 1.5 * 2^(mantissa bits) leaves the rounded integer in the low bits.
+macro_rules! by_floats {
+    ($ty:ty, $float:ty, $magic:literal, $signed:ty) => {
+        #[inline(always)]
+        fn div_trunc(self, divisor: Self) -> Self {
+            let sum = self as $float / divisor as $float + $magic;
+            let nearest = sum.to_bits().wrapping_sub(<$float>::to_bits($magic)) as $ty;
+            let left = self.wrapping_sub(nearest.wrapping_mul(divisor)) as $signed;
+            let signs = [left < 0, Int::lt(self, 0), Int::lt(divisor, 0)];
+            let beyond = left != 0 && signs[0] != signs[1];
+            let step: $ty = if signs[1] == signs[2] { 1 } else { (0 as $ty).wrapping_sub(1) };
+            let quotient = if beyond { nearest.wrapping_sub(step) } else { nearest };
+            if divisor == 0 { 0 } else { quotient }
+        }
+        #[inline(always)]
+        fn rem_trunc(self, divisor: Self) -> Self {
+            let left = self.wrapping_sub(self.div_trunc(divisor).wrapping_mul(divisor));
+            if divisor == 0 { 0 } else { left }
+        }
+    };
+}
+macro_rules! by_f32 {
+    ($ty:ty, $signed:ty) => {
+        by_floats!($ty, f32, 12582912.0, $signed);
+    };
+}
+macro_rules! by_f64 {
+    ($ty:ty, $signed:ty) => {
+        by_floats!($ty, f64, 6755399441055744.0, $signed);
+    };
+}
+
 macro_rules! int {
-    ($($ty:ty),*) => {
+    ($($ty:ty, $signed:ty: $division:ident;)*) => {
         $(impl Int for $ty {
             type Mask = bool;
             #[inline(always)]
@@ -135,12 +182,18 @@ macro_rules! int {
             fn wrapping_sub(self, other: Self) -> Self { self.wrapping_sub(other) }
             #[inline(always)]
             fn wrapping_mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+            // By shifts, which vectors of every level have.
+            #[inline(always)]
+            fn signum(self) -> Self {
+                if Self::MIN == 0 {
+                    return (self != 0).into();
+                }
+                let sign = Self::BITS - 1;
+                self >> sign | (Int::wrapping_neg(self) >> sign).wrapping_neg()
+            }
             #[inline(always)]
             fn wrapping_pow(self, exponent: Self) -> Self { self.wrapping_pow(exponent as u32) }
-            #[inline(always)]
-            fn div_trunc(self, divisor: Self) -> Self { if divisor == 0 { 0 } else { self.wrapping_div(divisor) } }
-            #[inline(always)]
-            fn rem_trunc(self, divisor: Self) -> Self { if divisor == 0 { 0 } else { self.wrapping_rem(divisor) } }
+            $division!($ty, $signed);
             #[inline(always)]
             fn gcd(mut self, mut other: Self) -> Self {
                 while other != 0 {
@@ -168,7 +221,16 @@ macro_rules! int {
         })*
     };
 }
-int!(u8, u16, u32, u64, i8, i16, i32, i64);
+int! {
+    u8, i8: by_f32;
+    u16, i16: by_f32;
+    u32, i32: by_f64;
+    u64, i64: by_integers;
+    i8, i8: by_f32;
+    i16, i16: by_f32;
+    i32, i32: by_f64;
+    i64, i64: by_integers;
+}
 
 #[cfg(test)]
 mod tests {
@@ -180,9 +242,20 @@ mod tests {
         assert_eq!((Int::div_trunc(7i8, 0), Int::rem_floor(7u8, 0)), (0, 0));
         assert_eq!((Int::div_floor(-7i64, 2), Int::rem_floor(-7i64, 2), Int::rem_trunc(-7i64, 2)), (-4, 1, -1));
         assert_eq!((Int::div_floor(7i16, -2), Int::rem_floor(7i16, -2)), (-4, -1));
+        for (a, b) in (-128..=127).flat_map(|a: i8| (-128..=127).map(move |b: i8| (a, b))).filter(|pair| pair.1 != 0) {
+            assert_eq!((Int::div_trunc(a, b), Int::rem_trunc(a, b)), (a.wrapping_div(b), a.wrapping_rem(b)));
+            // The ends of the range, where quotients are closest to integers.
+            let (c, d) = (i32::MAX - i32::from(a), i32::MIN / i32::from(b));
+            for (c, d) in [(c, d), (c, b.into()), (d, c), (i32::MIN, c)] {
+                assert_eq!((Int::div_trunc(c, d), Int::rem_trunc(c, d)), (c.wrapping_div(d), c.wrapping_rem(d)));
+                let (c, d) = (c as u32, d as u32);
+                assert_eq!((Int::div_trunc(c, d), Int::rem_trunc(c, d)), (c / d, c % d));
+            }
+        }
         assert_eq!((Int::shift_left(1u8, 8), Int::shift_left(1i32, -1), Int::shift_right(-8i8, 100)), (0, 0, -1));
         assert_eq!((Int::shift_right(200u8, 3), Int::shift_right(200u8, 8), Int::shift_right(-8i64, 63)), (25, 0, -1));
         assert_eq!((Int::wrapping_abs(i8::MIN), Int::signum(5u8), Int::signum(-5i64)), (i8::MIN, 1, -1));
+        assert_eq!([i64::MIN, -7, 0, 7, i64::MAX].map(Int::signum), [-1, -1, 0, 1, 1]);
         assert_eq!((Int::gcd(-12i32, 18), Int::gcd(0u8, 0), Int::gcd(i8::MIN, 0)), (6, 0, i8::MIN));
         assert_eq!((Int::wrapping_pow(3u8, 5), Int::wrapping_pow(-2i64, 3)), (243, -8));
         assert_eq!((Int::lesser(-1i8, 1), Int::greater(1u8, 255)), (-1, 255));

@@ -37,6 +37,8 @@ impl<F: BinaryFn, I: Integer> ScalarMap<2> for OfInt<F, I> {
     type In = I;
     type Out = I;
     const CAN_FAIL: bool = F::INT_FAILURE.is_some();
+    // Integers of 64 bits are divided one by one, which vectors around them only hinder.
+    const AVX2: bool = !is_long(F::PICOSECONDS) || size_of::<I>() < 8;
     #[inline(always)]
     fn map(&self, [a, b]: [I; 2]) -> I {
         self.0.int(a, b)

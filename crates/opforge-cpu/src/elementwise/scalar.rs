@@ -13,6 +13,8 @@ pub(super) trait ScalarMap<const K: usize>: Copy + Send + Sync + 'static {
     type Out: Copy + 'static;
     /// Whether [`fails`](ScalarMap::fails) can return true.
     const CAN_FAIL: bool = false;
+    /// False where vectors of more than 128 bits bring nothing.
+    const AVX2: bool = true;
 
     fn map(&self, x: [Self::In; K]) -> Self::Out;
     /// Whether the operator has no result for these values; the kernel then reports an error after the loop.
@@ -150,6 +152,7 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<F, K> {
 impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     type Args = *const Block<K>;
     type Output = bool;
+    const AVX2: bool = F::AVX2;
     const AVX512: bool = false;
 
     #[inline(always)]

@@ -9,7 +9,7 @@ pub struct FloorDivide;
 impl BinaryFn for FloorDivide {
     const INT: bool = true;
     const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("divisor", "divisors other than 0"));
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 400;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {

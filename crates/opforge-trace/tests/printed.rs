@@ -14,7 +14,7 @@ impl UnaryFn for Sample {
     const INT: bool = true;
     const BOOL: bool = true;
     fn float<V: Float>(self, x: V) -> V {
-        V::select_rarely(x.gt(V::splat(1e5)), || math::erfc(x), x * x + x * x)
+        V::select_rarely(x.gt(V::splat(1e5)), || math::zeta(x, x), x * x + x * x)
     }
     fn int<I: Int>(self, x: I) -> I {
         x.wrapping_abs().greater(I::least())
@@ -92,9 +92,9 @@ fn prints(expression: Option<opforge_trace::Expression>, c: &str) {
 fn what_is_used_twice_is_computed_once_and_rare_cases_are_choices() {
     let expression = unary(Sample, DType::F32, true).unwrap();
     assert_eq!(expression.nodes().iter().filter(|node| matches!(node.op, Op::Mul)).count(), 1);
-    assert_eq!(expression.intrinsics().map(|(name, _)| name).collect::<Vec<_>>(), ["erfc"]);
+    assert_eq!(expression.intrinsics().map(|(name, _)| name).collect::<Vec<_>>(), ["zeta"]);
     let c = "float f(float x) {\n    const float t1 = x * x;\n    \
-             return 100000.0f < x ? (float)opforge_erfc((double)x) : t1 + t1;\n}\n";
+             return 100000.0f < x ? (float)opforge_zeta((double)x, (double)x) : t1 + t1;\n}\n";
     prints(Some(expression), c);
     // Halves are computed in f32, which the caller widens them to.
     prints(unary(Sample, DType::BF16, true), c);

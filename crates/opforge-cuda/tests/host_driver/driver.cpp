@@ -162,53 +162,6 @@ void run(const Module &module, void **arguments, unsigned blocks, unsigned threa
     }
 }
 
-// Where a function that falls has a value.
-template <class F> double where(F f, double value, double low, double high) {
-    for (int i = 0; i < 2000 && low < high; ++i) {
-        const double middle = low + (high - low) / 2;
-        if (middle <= low || middle >= high) break;
-        (f(middle) > value ? low : high) = middle;
-    }
-    return low;
-}
-
-double erfinv(double x) {
-    const double size = fabs(x);
-    if (!(size <= 1)) return NAN;
-    if (size == 1) return copysign(INFINITY, x);
-    const double y = size < 0.5 ? where([](double y) { return -erf(y); }, -size, 0, 1) : where([](double y) { return erfc(y); }, 1 - size, 0, 30);
-    return copysign(y, x);
-}
-
-double normcdfinv(double p) {
-    if (!(p >= 0 && p <= 1)) return NAN;
-    if (p == 0 || p == 1) return p == 0 ? -INFINITY : INFINITY;
-    return -M_SQRT2 * where([](double y) { return erfc(y); }, 2 * p, -30, 30);
-}
-
-double erfcx(double x) {
-    if (x < 25) return exp(x * x) * erfc(x);
-    const double square = x * x;
-    return 0.56418958354775628695 / x * (1 - 0.5 / square * (1 - 1.5 / square * (1 - 2.5 / square)));
-}
-
-// The modified Bessel function of the first kind: its power series, all of whose terms add, or for large arguments Hankel's expansion (DLMF 10.25.2, 10.40.1).
-double bessel_i(int order, double x) {
-    const double size = fabs(x);
-    double term = 1, sum = 1, scale;
-    if (size < 40) {
-        for (int k = 1; k < 200; ++k) sum += term *= size * size / 4 / k / (k + order);
-        scale = order == 0 ? 1 : x / 2;
-    } else {
-        for (int k = 1; k < 30; ++k) sum += term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * size);
-        scale = exp(size) / sqrt(2 * M_PI * size) * (order == 0 || x > 0 ? 1 : -1);
-    }
-    return scale * sum;
-}
-
-double cyl_bessel_i0(double x) { return bessel_i(0, x); }
-double cyl_bessel_i1(double x) { return bessel_i(1, x); }
-
 // A library of the kernel in `text`.
 Module *build(const char *text) {
     char folder[] = "/tmp/opforge-kernel-XXXXXX";
@@ -228,8 +181,7 @@ Module *build(const char *text) {
     }
     if (system(("rm -r " + base).c_str())) fprintf(stderr, "%s stays\n", folder);
     const auto set = [&](const char *name, auto value) { *reinterpret_cast<decltype(value) *>(dlsym(library, name)) = value; };
-    set("host_erfinv", &erfinv), set("host_erfcx", &erfcx), set("host_normcdfinv", &normcdfinv);
-    set("host_cyl_bessel_i0", &cyl_bessel_i0), set("host_cyl_bessel_i1", &cyl_bessel_i1), set("host_barrier", &fibers::barrier);
+    set("host_barrier", &fibers::barrier);
     const auto number = [&](const char *name) { return static_cast<unsigned *>(dlsym(library, name)); };
     return new Module{
         reinterpret_cast<void (*)(void **)>(dlsym(library, "host_call")), number("threadIdx"), number("blockIdx"), number("blockDim"),

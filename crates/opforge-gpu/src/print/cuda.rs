@@ -56,26 +56,10 @@ struct Cuda {
 /// CUDA's own function of f64 for an intrinsic.
 fn intrinsic(name: &str) -> Option<&'static str> {
     Some(match name {
-        "erfc" => "erfc",
-        "erf_inv" => "erfinv",
-        "erfcx" => "erfcx",
-        "lgamma" => "lgamma",
-        "ndtri" => "normcdfinv",
         "fmod" => "fmod",
-        "bessel_i0" => "cyl_bessel_i0",
-        "bessel_i1" => "cyl_bessel_i1",
-        "bessel_j0" => "j0",
-        "bessel_j1" => "j1",
-        "bessel_y0" => "y0",
-        "bessel_y1" => "y1",
         "sin" => "sin",
         "cos" => "cos",
-        "erf" => "erf",
-        "hypot" => "hypot",
-        "log2" => "log2",
-        "log10" => "log10",
         "pow" => "pow",
-        "normal_tail" => "normal_tail",
         _ => return None,
     })
 }

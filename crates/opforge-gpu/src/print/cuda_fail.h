@@ -4,5 +4,3 @@ static inline void fail(uint32_t *status, uint32_t fault, int64_t found) {
     status[1] = (uint32_t)found;
     status[2] = (uint32_t)((uint64_t)found >> 32);
 }
-
-static inline double normal_tail(double t) { return 0.5 * erfc(t * 0.70710678118654752440); }

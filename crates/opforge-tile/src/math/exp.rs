@@ -65,6 +65,39 @@ pub(super) fn exp_within<V: Float>(x: V) -> V {
     (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n)
 }
 
+/// e^x of f64; where it is rounded to f32 at last (`short`), with a relative error of 5e-11.
+#[inline(always)]
+pub(super) fn exp_to<V: Float>(x: V, short: bool) -> V {
+    if short { exp_scaled(x, V::splat(0.0), V::splat(1.0), true) } else { exp(x) }
+}
+
+/// `factor * e^(x + rest)` of f64, where rest is small beside 1: infinite from x of 720 on, and rounded once where it is subnormal. `short` as in [`exp_to`].
+#[inline(always)]
+pub(super) fn exp_scaled<V: Float>(x: V, rest: V, factor: V, short: bool) -> V {
+    let Reduced { n, r } = reduce(x.clamp(V::splat(-800.0), V::splat(720.0)));
+    let sum = r + rest;
+    let lost = (r - sum) + rest;
+    let tail = if short { short_tail(sum) } else { tail(sum) };
+    let power = V::splat(1.0) + (sum + tail.mul_add(sum * sum, lost));
+    (power * factor).times_power(n)
+}
+
+/// As [`tail`]: a polynomial fitted for this purpose.
+#[inline(always)]
+fn short_tail<V: Float>(r: V) -> V {
+    polynomial(
+        r,
+        [
+            0.00019913903613183272,
+            0.0013946206522618392,
+            0.00833327286573058,
+            0.0416662674502094,
+            0.16666666822019185,
+            0.5000000079000356,
+        ],
+    )
+}
+
 /// 2^x. Error: f32 1.1, f64 1.
 #[inline(always)]
 pub fn exp2<V: Float>(x: V) -> V {

@@ -1,23 +1,13 @@
-//! Inverse and hyperbolic functions, all computed in vectors of f64: f32 rounds their results.
+//! Inverse and hyperbolic functions, all computed in vectors of f64: f32 rounds their results, and has shorter series where they cost much.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
-use super::lanes::intrinsic;
-use super::{exp, log, log_1p, polynomial};
-use crate::{Float, Intrinsic};
+use super::log::{log_to, log_to_base};
+use super::{exp, in_double, log, log_1p, polynomial};
+use crate::Float;
 
 /// What pi / 2 has beyond its nearest f64.
 const REST_OF_HALF_PI: f64 = 6.123233995736765886130e-17;
-
-macro_rules! in_double {
-    ($($(#[doc = $doc:literal])* $name:ident = $function:ident;)*) => {
-        $($(#[doc = $doc])*
-        #[inline(always)]
-        pub fn $name<V: Float>(x: V) -> V {
-            x.via_f64(#[inline(always)] |x| $function(x))
-        })*
-    };
-}
 
 in_double! {
     /// The arc sine. Error: f32 0.51, f64 2.
@@ -39,55 +29,43 @@ in_double! {
 }
 
 /// The angle of the point `(x, y)`. Error: f32 0.51, f64 2.
-// The function itself would be called through a shim that is not inlined.
-#[allow(clippy::redundant_closure)]
 #[inline(always)]
 pub fn atan2<V: Float>(y: V, x: V) -> V {
+    if V::DOUBLE {
+        return angle(y, x, false);
+    }
     y.via_f64_2(
         x,
         #[inline(always)]
-        |y, x| angle(y, x),
+        |y, x| angle(y, x, true),
     )
 }
 
-/// The distance of the point `(a, b)` from the origin. Error: f32 0.51, f64 that of libm, lane by lane.
-#[inline(always)]
-pub fn hypot<V: Float>(a: V, b: V) -> V {
-    if V::DOUBLE {
-        return a.call_2(b, intrinsic!("hypot", |a, b| f64::hypot(a, b)));
-    }
-    a.via_f64_2(
-        b,
-        #[inline(always)]
-        |a, b| {
-            let infinite = splat(f64::INFINITY);
-            let any = a.abs().eq(infinite) | b.abs().eq(infinite);
-            Float::select(any, infinite, a.mul_add(a, b * b).sqrt())
-        },
-    )
-}
-
-/// The logarithm to base 2, exact for powers of 2. Error: f32 0.51, f64 that of libm, lane by lane.
+/// The logarithm to base 2, exact for powers of 2. Error: f32 0.51, f64 1.
 #[inline(always)]
 pub fn log2<V: Float>(x: V) -> V {
     if V::DOUBLE {
-        return x.call(intrinsic!("log2", |x| x.log2()));
+        return log_to_base(x, [1.4426946640014648, 3.768874985636099e-07], [1.0, 0.0]);
     }
     x.via_f64(
         #[inline(always)]
-        |x| log(x) * splat(LOG2_E),
+        |x| log_to(x, true) * splat(LOG2_E),
     )
 }
 
-/// The logarithm to base 10. Error: f32 0.51, f64 that of libm, lane by lane.
+/// The logarithm to base 10, exact for powers of 10. Error: f32 0.51, f64 1.
 #[inline(always)]
 pub fn log10<V: Float>(x: V) -> V {
     if V::DOUBLE {
-        return x.call(intrinsic!("log10", |x| x.log10()));
+        return log_to_base(
+            x,
+            [0.4342944622039795, 1.9699272335463627e-08],
+            [0.3010299950838089, 5.801722962879576e-10],
+        );
     }
     x.via_f64(
         #[inline(always)]
-        |x| log(x) * splat(LOG10_E),
+        |x| log_to(x, true) * splat(LOG10_E),
     )
 }
 
@@ -96,9 +74,24 @@ fn splat<V: Float>(x: f64) -> V {
     V::splat(x)
 }
 
-/// `(asin(t) - t) / t` of `t^2`, for t up to 1/2: fdlibm's rational approximation.
+/// `(asin(t) - t) / t` of `t^2`, for t up to 1/2: fdlibm's rational approximation, or a polynomial fitted for this purpose.
 #[inline(always)]
-fn sine_excess<V: Float>(square: V) -> V {
+fn sine_excess<V: Float>(square: V, short: bool) -> V {
+    if short {
+        return square
+            * polynomial(
+                square,
+                [
+                    0.034691386608298784,
+                    0.007470405939754975,
+                    0.024617968444944047,
+                    0.030110309737491014,
+                    0.04466015977577018,
+                    0.07499948164549176,
+                    0.16666667189867995,
+                ],
+            );
+    }
     let p = polynomial(
         square,
         [
@@ -126,24 +119,24 @@ fn sine_excess<V: Float>(square: V) -> V {
 /// The sine's angle in two parts: of magnitudes up to 1/2 itself; of others the angle whose half has the sine `sqrt((1 - |x|) / 2)`, and then
 /// the angle from pi / 2.
 #[inline(always)]
-fn small_angle<V: Float>(t: V) -> (V::Mask, V) {
+fn small_angle<V: Float>(t: V, short: bool) -> (V::Mask, V) {
     let large = t.gt(splat(0.5));
     let half = (splat::<V>(1.0) - t) * splat(0.5);
     let square = V::select(large, half, t * t);
     let root = V::select(large, half.sqrt(), t);
-    (large, sine_excess(square).mul_add(root, root))
+    (large, sine_excess(square, short).mul_add(root, root))
 }
 
 #[inline(always)]
-fn arc_sine<V: Float>(x: V) -> V {
-    let (large, angle) = small_angle(x.abs());
+fn arc_sine<V: Float>(x: V, short: bool) -> V {
+    let (large, angle) = small_angle(x.abs(), short);
     let from_top = splat::<V>(FRAC_PI_2) - (angle + angle - splat(REST_OF_HALF_PI));
     V::select(large, from_top, angle).copysign(x)
 }
 
 #[inline(always)]
-fn arc_cosine<V: Float>(x: V) -> V {
-    let (large, angle) = small_angle(x.abs());
+fn arc_cosine<V: Float>(x: V, short: bool) -> V {
+    let (large, angle) = small_angle(x.abs(), short);
     let twice = angle + angle;
     let negative = x.lt(splat(0.0));
     let far = V::select(negative, splat::<V>(PI) - (twice - splat(2.0 * REST_OF_HALF_PI)), twice);
@@ -151,16 +144,42 @@ fn arc_cosine<V: Float>(x: V) -> V {
     V::select(large, far, near)
 }
 
-/// Cephes: the angle is reduced to that of `-1 / x` or `(x - 1) / (x + 1)`, whose rational approximation is odd.
 #[inline(always)]
-fn arc_tangent<V: Float>(x: V) -> V {
-    let (t, one) = (x.abs(), splat::<V>(1.0));
-    let (upper, middle) = (t.gt(splat(2.41421356237309504880)), t.gt(splat(0.66)));
-    let above = V::select(upper, -one, V::select(middle, t - one, t));
-    let below = V::select(upper, t, V::select(middle, t + one, one));
+fn arc_tangent<V: Float>(x: V, short: bool) -> V {
+    acute(x.abs(), splat(1.0), short).copysign(x)
+}
+
+/// The arc tangent of `y / x`, neither of which is negative. Cephes: the angle is reduced to that of `-x / y` or `(y - x) / (y + x)`.
+#[inline(always)]
+fn acute<V: Float>(y: V, x: V, short: bool) -> V {
+    let (upper, middle) = (y.gt(x * splat(2.41421356237309504880)), y.gt(x * splat(0.66)));
+    let above = V::select(upper, -x, V::select(middle, y - x, y));
+    let below = V::select(upper, y, V::select(middle, y + x, x));
     let turned = |whole: f64| V::select(upper, splat(whole), V::select(middle, splat(0.5 * whole), splat(0.0)));
     let r = above / below;
-    let square = r * r;
+    let angle = tangent_excess(r * r, short).mul_add(r, r);
+    if short { turned(FRAC_PI_2) + angle } else { turned(FRAC_PI_2) + (angle + turned(REST_OF_HALF_PI)) }
+}
+
+/// `(atan(t) - t) / t` of `t^2`, for t up to 0.66: Cephes' rational approximation, or a polynomial fitted for this purpose.
+#[inline(always)]
+fn tangent_excess<V: Float>(square: V, short: bool) -> V {
+    if short {
+        return square
+            * polynomial(
+                square,
+                [
+                    0.013073710582453338,
+                    -0.04035352441791965,
+                    0.06735619166410195,
+                    -0.0887454296681589,
+                    0.11081590830291635,
+                    -0.14283443931217835,
+                    0.19999914666600865,
+                    -0.333333322308969,
+                ],
+            );
+    }
     let p = polynomial(
         square,
         [
@@ -182,20 +201,23 @@ fn arc_tangent<V: Float>(x: V) -> V {
             1.945506571482613964425e2,
         ],
     );
-    let angle = (square * p / q).mul_add(r, r) + turned(REST_OF_HALF_PI);
-    (turned(FRAC_PI_2) + angle).copysign(x)
+    square * p / q
 }
 
 #[inline(always)]
-fn angle<V: Float>(y: V, x: V) -> V {
+fn angle<V: Float>(y: V, x: V, short: bool) -> V {
     let (a, b) = (y.abs(), x.abs());
-    let zero = splat::<V>(0.0);
+    let (zero, one) = (splat::<V>(0.0), splat::<V>(1.0));
     // Both zero or both infinite: as if the one were 0 and 1, or both 1.
     let (same, none) = (a.eq(b), a.eq(zero));
-    let slope = V::select(same, V::select(none, zero, splat(1.0)), a / b);
-    let acute = arc_tangent(slope);
+    let of_same = V::select(none, zero, one);
+    let acute = match short {
+        true => acute(V::select(same, of_same, a), V::select(same, one, b), true),
+        // Their sum may overflow.
+        false => acute(V::select(same, of_same, a / b), one, false),
+    };
     let obtuse = (splat::<V>(PI) - acute) + splat(2.0 * REST_OF_HALF_PI);
-    let left = splat::<V>(1.0).copysign(x).lt(zero);
+    let left = one.copysign(x).lt(zero);
     let size = V::select(left, obtuse, acute).copysign(y);
     V::select(x.is_nan() | y.is_nan(), x + y, size)
 }
@@ -216,7 +238,7 @@ fn half_exp<V: Float>(t: V) -> V {
 
 /// Cephes' rational approximation up to 1.
 #[inline(always)]
-fn hyperbolic_sine<V: Float>(x: V) -> V {
+fn hyperbolic_sine<V: Float>(x: V, _: bool) -> V {
     let square = x * x;
     let p = polynomial(
         square,
@@ -230,7 +252,7 @@ fn hyperbolic_sine<V: Float>(x: V) -> V {
 }
 
 #[inline(always)]
-fn hyperbolic_cosine<V: Float>(x: V) -> V {
+fn hyperbolic_cosine<V: Float>(x: V, _: bool) -> V {
     let half = half_exp(x.abs());
     half + splat::<V>(0.25) / half
 }
@@ -239,7 +261,7 @@ fn hyperbolic_cosine<V: Float>(x: V) -> V {
 const LARGE: f64 = 1e9;
 
 #[inline(always)]
-fn inverse_sinh<V: Float>(x: V) -> V {
+fn inverse_sinh<V: Float>(x: V, _: bool) -> V {
     let (t, one) = (x.abs(), splat::<V>(1.0));
     let square = t * t;
     let near = log_1p(t + square / (one + (square + one).sqrt()));
@@ -249,7 +271,7 @@ fn inverse_sinh<V: Float>(x: V) -> V {
 }
 
 #[inline(always)]
-fn inverse_cosh<V: Float>(x: V) -> V {
+fn inverse_cosh<V: Float>(x: V, _: bool) -> V {
     let t = x - splat(1.0);
     let near = log_1p(t + (t * (t + splat(2.0))).sqrt());
     let y = V::select(x.gt(splat(LARGE)), log(x) + splat(LN_2), near);
@@ -257,8 +279,13 @@ fn inverse_cosh<V: Float>(x: V) -> V {
 }
 
 #[inline(always)]
-fn inverse_tanh<V: Float>(x: V) -> V {
-    let t = x.abs();
-    let y = log_1p((t + t) / (splat::<V>(1.0) - t)) * splat(0.5);
+fn inverse_tanh<V: Float>(x: V, short: bool) -> V {
+    let (t, one) = (x.abs(), splat::<V>(1.0));
+    let y = if short {
+        let near = (t * t * splat(1.0 / 3.0)).mul_add(t, t);
+        V::select(t.lt(splat(1e-3)), near, log_to((one + t) / (one - t), true) * splat(0.5))
+    } else {
+        log_1p((t + t) / (one - t)) * splat(0.5)
+    };
     V::select(x.is_nan(), x, y.copysign(x))
 }

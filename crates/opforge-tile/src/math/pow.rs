@@ -1,21 +1,41 @@
 //! Powers and roots.
 
+use super::exp::{exp_scaled, exp_to};
 use super::lanes::intrinsic;
-use super::{exp, log};
+use super::log::{log_pair, log_to};
 use crate::{Float, Intrinsic};
 
-/// x to the power of y. Error: f32 0.5, f64 that of the standard library. f64 is computed lane by lane.
+/// x to the power of y. Error: f32 0.51, f64 1; portable f64 is computed lane by lane by the standard library.
 #[inline(always)]
 pub fn pow<V: Float>(x: V, y: V) -> V {
     if V::DOUBLE {
-        return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
+        if !V::fused() {
+            return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
+        }
+        return with_special_cases(x, y, power(x.abs(), y));
     }
-    let (zero, one, infinity) = (V::splat(0.0), V::splat(1.0), V::splat(f64::INFINITY));
     let magnitude = x.abs().via_f64_2(
         y,
         #[inline(always)]
-        |x, y| exp(y * log(x)),
+        |x, y| exp_to(y * log_to(x, true), true),
     );
+    with_special_cases(x, y, magnitude)
+}
+
+/// x to the power of y for x of 0 and more, by a logarithm of twice the digits.
+#[inline(always)]
+fn power<V: Float>(x: V, y: V) -> V {
+    let (high, low) = log_pair(x);
+    let product = y * high;
+    let rest = y.mul_add(high, -product) + y * low;
+    let finite = product.abs().lt(V::splat(1000.0));
+    exp_scaled(product, V::select(finite, rest, V::splat(0.0)), V::splat(1.0), false)
+}
+
+/// The power of which this is the magnitude, but for the cases that have none.
+#[inline(always)]
+fn with_special_cases<V: Float>(x: V, y: V, magnitude: V) -> V {
+    let (zero, one, infinity) = (V::splat(0.0), V::splat(1.0), V::splat(f64::INFINITY));
     let half = y * V::splat(0.5);
     let whole = y.trunc().eq(y);
     let odd = whole & half.trunc().ne(half);

@@ -6,6 +6,7 @@ use opforge_core::{DType, Element, Error, ErrorKind, F8E4M3, F8E5M2, Layout, Met
 
 mod accuracy;
 mod functions;
+mod special;
 
 use functions::{Add, Affine, Div, IsNan, Lerp, Less};
 

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 1.2..4.0, reference = libm::acosh)]
 #[python(torch, method, in_place)]
 impl Unary for Acosh {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 700;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -0.9..0.9, reference = f64::asin)]
 #[python(torch, method, in_place)]
 impl Unary for Asin {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 300;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = libm::asinh)]
 #[python(torch, method, in_place)]
 impl Unary for Asinh {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 700;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

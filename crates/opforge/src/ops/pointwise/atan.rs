@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = f64::atan)]
 #[python(torch, method, in_place)]
 impl Unary for Atan {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 300;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

@@ -7,7 +7,7 @@ use crate::ops::prelude::*;
 pub struct Atan2;
 
 impl BinaryFn for Atan2 {
-    const PICOSECONDS: usize = 15000;
+    const PICOSECONDS: usize = 500;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {

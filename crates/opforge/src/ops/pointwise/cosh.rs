@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -2.0..2.0, reference = f64::cosh)]
 #[python(torch, method, in_place)]
 impl Unary for Cosh {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 500;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

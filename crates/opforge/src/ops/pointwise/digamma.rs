@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 2.0..5.0, reference = reference)]
 #[python(torch, method, in_place, special)]
 impl Unary for Digamma {
-    const PICOSECONDS: usize = 20000;
+    const PICOSECONDS: usize = 900;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -2.0..2.0, reference = libm::erfc)]
 #[python(torch, method, in_place, special)]
 impl Unary for Erfc {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 500;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

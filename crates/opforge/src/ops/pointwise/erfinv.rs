@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -0.95..0.95, reference = inverse)]
 #[python(torch, method, in_place, special)]
 impl Unary for Erfinv {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 900;
     const SAVES: Saves = Saves::OUTPUTS;
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::ops::prelude::*;
 pub struct Hypot;
 
 impl BinaryFn for Hypot {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 300;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {

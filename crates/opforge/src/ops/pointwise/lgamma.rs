@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.3..5.0, reference = libm::lgamma)]
 #[python(torch, method, in_place)]
 impl Unary for Lgamma {
-    const PICOSECONDS: usize = 20000;
+    const PICOSECONDS: usize = 900;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

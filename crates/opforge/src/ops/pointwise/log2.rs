@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.1..5.0, reference = f64::log2)]
 #[python(torch, method, in_place)]
 impl Unary for Log2 {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 300;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

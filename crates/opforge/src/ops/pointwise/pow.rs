@@ -10,7 +10,7 @@ pub struct Pow;
 impl BinaryFn for Pow {
     const INT: bool = true;
     const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("exponent", "exponents of 0 or more for integers"));
-    const PICOSECONDS: usize = 600;
+    const PICOSECONDS: usize = 500;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -2.0..2.0, reference = f64::sinh)]
 #[python(torch, method, in_place)]
 impl Unary for Sinh {
-    const PICOSECONDS: usize = 8000;
+    const PICOSECONDS: usize = 600;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

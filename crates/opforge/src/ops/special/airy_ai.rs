@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -4.0..2.0, reference = series)]
 #[python(special)]
 impl Unary for AiryAi {
-    const PICOSECONDS: usize = 80000;
+    const PICOSECONDS: usize = 1500;
     const DIFFERENTIABLE: bool = false;
 
     #[inline(always)]

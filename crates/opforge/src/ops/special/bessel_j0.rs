@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -6.0..6.0, reference = |x| if x.is_infinite() { 0.0 } else { integral(0.0, x) })]
 #[python(special)]
 impl Unary for BesselJ0 {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 600;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

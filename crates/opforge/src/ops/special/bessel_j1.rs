@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..6.0, reference = reference)]
 #[python(special)]
 impl Unary for BesselJ1 {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 600;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

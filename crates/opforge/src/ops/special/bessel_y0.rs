@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..4.0, reference = series)]
 #[python(special)]
 impl Unary for BesselY0 {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 1000;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

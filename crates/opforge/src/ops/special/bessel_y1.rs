@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..2.0, reference = reference)]
 #[python(special)]
 impl Unary for BesselY1 {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 1000;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

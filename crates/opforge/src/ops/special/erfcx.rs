@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -1.5..3.0, reference = |x| if x == f64::INFINITY { 0.0 } else { (x * x).exp() * libm::erfc(x) })]
 #[python(special)]
 impl Unary for Erfcx {
-    const PICOSECONDS: usize = 30000;
+    const PICOSECONDS: usize = 700;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..4.0, reference = reference)]
 #[python(special)]
 impl Unary for I0e {
-    const PICOSECONDS: usize = 60000;
+    const PICOSECONDS: usize = 700;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

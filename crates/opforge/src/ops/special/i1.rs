@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..4.0, reference = |x| if x.is_infinite() || x == 0.0 { x } else { super::i0::integral(1.0, x) })]
 #[python(special)]
 impl Unary for I1 {
-    const PICOSECONDS: usize = 60000;
+    const PICOSECONDS: usize = 600;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

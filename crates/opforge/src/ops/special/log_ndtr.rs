@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -4.0..3.0, reference = |x| (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).ln())]
 #[python(special)]
 impl Unary for LogNdtr {
-    const PICOSECONDS: usize = 40000;
+    const PICOSECONDS: usize = 1200;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

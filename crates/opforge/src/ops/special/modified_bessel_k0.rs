@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..3.0, reference = |x| scaled_integral(0.0, x) * (-x).exp())]
 #[python(special)]
 impl Unary for ModifiedBesselK0 {
-    const PICOSECONDS: usize = 100000;
+    const PICOSECONDS: usize = 900;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

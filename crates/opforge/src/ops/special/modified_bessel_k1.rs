@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..3.0, reference = |x| super::modified_bessel_k0::scaled_integral(1.0, x) * (-x).exp())]
 #[python(special)]
 impl Unary for ModifiedBesselK1 {
-    const PICOSECONDS: usize = 100000;
+    const PICOSECONDS: usize = 900;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

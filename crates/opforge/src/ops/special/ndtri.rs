@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.02..0.98, reference = inverse)]
 #[python(special)]
 impl Unary for Ndtri {
-    const PICOSECONDS: usize = 60000;
+    const PICOSECONDS: usize = 1200;
     const SAVES: Saves = Saves::OUTPUTS;
 
     #[inline(always)]

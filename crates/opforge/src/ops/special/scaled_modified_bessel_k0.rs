@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.5..3.0, reference = |x| super::modified_bessel_k0::scaled_integral(0.0, x))]
 #[python(special)]
 impl Unary for ScaledModifiedBesselK0 {
-    const PICOSECONDS: usize = 100000;
+    const PICOSECONDS: usize = 1000;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

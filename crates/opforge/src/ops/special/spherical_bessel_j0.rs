@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = 0.2..5.0, reference = reference)]
 #[python(special)]
 impl Unary for SphericalBesselJ0 {
-    const PICOSECONDS: usize = 15000;
+    const PICOSECONDS: usize = 500;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]

@@ -34,6 +34,7 @@ pub use reader::{Readable, Reader};
 pub use reduction::Reduce;
 pub use rows::Rows;
 pub use tile::Tile;
+pub(crate) use tile::rounded;
 pub use work::{Work, distinct_bytes};
 
 use crate::autograd::Backward;

@@ -118,7 +118,7 @@ fn stretched(op: &'static str, input: &Meta, output: &Meta) -> Result<Meta> {
 }
 
 /// The number as an element of a dtype.
-fn rounded(number: Scalar, dtype: DType) -> Scalar {
+pub(crate) fn rounded(number: Scalar, dtype: DType) -> Scalar {
     match dtype {
         DType::F16 => f16::from_scalar(number).to_scalar(),
         DType::BF16 => bf16::from_scalar(number).to_scalar(),

@@ -29,10 +29,11 @@ catalogue! {
     pointwise {
         abs, acos, acosh, add, addcdiv, addcmul, affine, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
-        exp_times, expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, hardswish, heaviside, hypot, isfinite, isinf, isnan, isneginf,
+        exp_times, expm1, floor, floor_divide, fmax, fmin, fmod, frac, frexp, gcd, ge, gelu, gt, hardshrink, hardsigmoid, hardswish,
+        heaviside, huber_loss, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
-        logical_xor, logit, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
-        remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_device, to_dtype, trunc,
+        logical_xor, logit, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, prelu, recip, relu,
+        remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, softshrink, softsign, sqr, sqrt, sub, tan, tanh, threshold, to_device, to_dtype, trunc,
         where_cond, xlogy,
     }
     /// Elements that other tensors name.

@@ -1,13 +1,11 @@
-//! Activation functions that are a few operators each.
+//! Activation functions that are made of other functions.
 
 use crate::functional as f;
-use crate::ops::pointwise::clamp::limited;
+use crate::ops::pointwise::clamp::{limited, whole_for};
+use crate::ops::pointwise::elu::Elu;
 use crate::ops::prelude::*;
 
-functions! {
-    celu, selu, prelu, hardtanh, relu6, hardsigmoid, hardshrink, softshrink, tanhshrink, softsign,
-    threshold, glu, softmin, gumbel_softmax,
-}
+functions! { celu, selu, hardtanh, relu6, tanhshrink, glu, softmin, gumbel_softmax }
 
 /// `x` where it is positive, else `alpha * (exp(x / alpha) - 1)`: [`elu`](fn@crate::functional::elu) with a slope of 1 at 0 for any alpha.
 ///
@@ -24,10 +22,7 @@ functions! {
 #[python(torch, nn, inplace)]
 pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
     ensure(alpha != 0.0, || Error::value(OP, "alpha", alpha, "a number other than 0"))?;
-    let bends = input.le(0.0)?;
-    let bent =
-        f::expm1(&bends.where_cond(input, &input.zeros_like()?)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
-    bends.where_cond(&bent, input)
+    unary(Elu { bend: alpha.into(), scale: 1.0.into(), rate: (1.0 / alpha).into() }, input)
 }
 
 /// `scale * elu(x, alpha)` with the constants that keep mean 0 and variance 1 through layers. Source: Klambauer and others,
@@ -42,35 +37,8 @@ pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
 #[function]
 #[python(torch, nn, inplace)]
 pub fn selu(input: &Tensor) -> Result<Tensor> {
-    f::elu(input, 1.673_263_242_354_377_2)?.affine(1.050_700_987_355_480_5, 0.0)
-}
-
-/// `x` where it is positive, else `weight * x`; `weight` has one element, or one for each index of the second dimension.
-///
-/// # Errors
-/// For a weight of another shape.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[[-2f32, -4.0]], &Device::Cpu)?;
-/// let w = Tensor::new(&[0.5f32, 0.25], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::prelu(&x, &w)?.to_vec2::<f32>()?, [[-1.0, -1.0]]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(torch, method, nn)]
-pub fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    let channels = input.dims().get(1).copied().unwrap_or(1);
-    let count = weight.elem_count();
-    ensure(weight.rank() <= 1 && (count == 1 || count == channels), || {
-        wrong_shape(OP, "weight", weight.shape(), format!("[1] or [{channels}]"))
-    })?;
-    let mut shape = vec![1; input.rank()];
-    if count != 1 {
-        shape[1] = count;
-    }
-    let negative = input.broadcast_mul(&weight.reshape(shape)?)?;
-    input.gt(0.0)?.where_cond(input, &negative)
+    const SCALE: f64 = 1.050_700_987_355_480_5;
+    unary(Elu { bend: (1.673_263_242_354_377_2 * SCALE).into(), scale: SCALE.into(), rate: 1.0.into() }, input)
 }
 
 /// `x` between `min_val` and `max_val`; at the bounds themselves the gradient is 0.
@@ -87,11 +55,6 @@ pub fn hardtanh(input: &Tensor, min_val: f64, max_val: f64) -> Result<Tensor> {
     limited(input, whole_for(input, min_val), whole_for(input, max_val))
 }
 
-/// A number as an element of the input's dtype is: of integers without its fraction.
-fn whole_for(input: &Tensor, number: f64) -> f64 {
-    if input.dtype().is_int() { number.trunc() } else { number }
-}
-
 /// `min(max(x, 0), 6)`.
 ///
 /// ```
@@ -106,94 +69,11 @@ pub fn relu6(input: &Tensor) -> Result<Tensor> {
     limited(input, 0.0, 6.0)
 }
 
-/// `x / 6 + 1/2` between 0 and 1.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-3f32, 0.0, 8.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::hardsigmoid(&x)?.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(nn, inplace)]
-pub fn hardsigmoid(input: &Tensor) -> Result<Tensor> {
-    f::affine(&input.affine(1.0, 3.0)?.clamp(0.0, 6.0)?, 1.0 / 6.0, 0.0)
-}
-
-/// `x`, but 0 where its magnitude is at most `lambd`.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-0.25f32, 1.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::hardshrink(&x, 0.5)?.to_vec1::<f32>()?, [0.0, 1.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(lambd = 0.5)]
-#[python(torch, method, nn)]
-pub fn hardshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
-    f::fit(OP, Scalar::Float(lambd), input.dtype())?;
-    input.abs()?.le(lambd)?.where_cond(&input.zeros_like()?, input)
-}
-
-/// `x` brought nearer to 0 by `lambd`, not beyond it.
-///
-/// # Errors
-/// For a negative `lambd`.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-0.25f32, 1.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::softshrink(&x, 0.5)?.to_vec1::<f32>()?, [0.0, 0.5]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(lambd = 0.5)]
-#[python(nn)]
-pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
-    if lambd.is_nan() || lambd < 0.0 {
-        return Err(Error::value(OP, "lambd", lambd, "0 or more"));
-    }
-    f::fit(OP, Scalar::Float(lambd), input.dtype())?;
-    let shrunk = input.sub(&input.detach().clamp(-lambd, lambd)?)?;
-    input.abs()?.le(lambd)?.where_cond(&input.zeros_like()?, &shrunk)
-}
-
 /// `x - tanh(x)`.
 #[function]
 #[python(nn)]
 pub fn tanhshrink(input: &Tensor) -> Result<Tensor> {
     f::sub(input.into(), (&f::tanh(input)?).into(), Scalar::Int(1))
-}
-
-/// `x / (1 + |x|)`.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-1f32, 3.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::softsign(&x)?.to_vec1::<f32>()?, [-0.5, 0.75]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(nn)]
-pub fn softsign(input: &Tensor) -> Result<Tensor> {
-    let x = f::floating(input)?;
-    f::div((&*x).into(), (&f::abs(&x)?.affine(1.0, 1.0)?).into(), None)
-}
-
-/// `x` where it is above the threshold, else `value`. NaN stays NaN.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-1f32, 3.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::threshold(&x, 0.0, 9.0)?.to_vec1::<f32>()?, [9.0, 3.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(torch, nn, inplace)]
-pub fn threshold(input: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
-    let (threshold, value) = (whole_for(input, threshold), whole_for(input, value));
-    f::fit(OP, Scalar::Float(threshold), input.dtype())?;
-    let value = Tensor::full_scalar(Scalar::Float(value), input.shape(), input.dtype(), input.device())?;
-    input.le(threshold)?.where_cond(&value, input)
 }
 
 /// The first half of a dimension times the sigmoid of the second. Source: Dauphin and others, "Language Modeling with Gated Convolutional

@@ -4,10 +4,11 @@ use crate::functional as f;
 use std::f64::consts::PI;
 
 use crate::ops::nn::cross_entropy::{Reduce, class_dim, class_loss};
+use crate::ops::pointwise::huber_loss::Huber;
 use crate::ops::prelude::*;
 
 functions! {
-    nll_loss, mse_loss, l1_loss, smooth_l1_loss, huber_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
+    nll_loss, mse_loss, l1_loss, smooth_l1_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div, poisson_nll_loss, gaussian_nll_loss, soft_margin_loss,
 }
 
@@ -89,47 +90,10 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: &str, beta: f6
     if beta < 0.0 || beta.is_nan() {
         return Err(Error::value(OP, "beta", beta, "0 or more"));
     }
-    let distance = difference(OP, input, target)?.abs()?;
-    let loss = match beta == 0.0 {
-        true => distance,
-        false => {
-            let is_far = distance.ge(beta)?;
-            let near = f::affine(&is_far.where_cond(&distance.zeros_like()?, &distance)?.sqr()?, 0.5 / beta, 0.0)?;
-            is_far.where_cond(&f::affine(&distance, 1.0, -0.5 * beta)?, &near)?
-        }
-    };
-    reduced(OP, loss, reduction)
-}
-
-/// Half the square of a difference of at most `delta`; above it `delta` times the absolute difference less `delta / 2`.
-///
-/// # Errors
-/// For a `delta` that is not positive.
-///
-/// ```
-/// # use opforge::{Device, Tensor, functional as f};
-/// let (x, y) = (Tensor::new(&[1f32, 4.0], &Device::Cpu)?, Tensor::new(&[2f32, 0.0], &Device::Cpu)?);
-/// assert_eq!(f::huber_loss(&x, &y, "none", 2.0, None)?.to_vec1::<f32>()?, [0.5, 6.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(reduction = "mean", delta = 1.0, weight = None)]
-#[python(nn)]
-pub fn huber_loss(
-    input: &Tensor,
-    target: &Tensor,
-    reduction: &str,
-    delta: f64,
-    weight: Option<&Tensor>,
-) -> Result<Tensor> {
-    if delta <= 0.0 || delta.is_nan() {
-        return Err(Error::value(OP, "delta", delta, "more than 0"));
+    if beta == 0.0 {
+        return reduced(OP, difference(OP, input, target)?.abs()?, reduction);
     }
-    let distance = difference(OP, input, target)?.abs()?;
-    // Infinite distances stay out of the square, whose gradient would be 0 times infinity there.
-    let is_far = distance.gt(delta)?;
-    let near = f::affine(&is_far.where_cond(&distance.zeros_like()?, &distance)?.sqr()?, 0.5, 0.0)?;
-    let loss = is_far.where_cond(&distance.affine(delta, -0.5 * delta * delta)?, &near)?;
-    reduced(OP, weighted(loss, weight)?, reduction)
+    of_differences(OP, Huber { delta: beta.into(), scale: (1.0 / beta).into() }, [input, target], None, reduction)
 }
 
 /// The cross entropy between probabilities and targets from 0 to 1; logarithms are at least -100.
@@ -296,6 +260,17 @@ pub fn gaussian_nll_loss(
 pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: &str) -> Result<Tensor> {
     let (input, target) = f::pair(OP, input, target)?;
     reduced(OP, f::logsigmoid(&input.mul(&target)?)?.neg()?, reduction)
+}
+
+/// A function of the differences, weighted and reduced.
+pub(crate) fn of_differences<F: Unary>(
+    op: &'static str,
+    f: F,
+    [input, target]: [&Tensor; 2],
+    weight: Option<&Tensor>,
+    reduction: &str,
+) -> Result<Tensor> {
+    reduced(op, weighted(unary(f, &difference(op, input, target)?)?, weight)?, reduction)
 }
 
 #[track_caller]

@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 
 functions! {
     rsub, bitwise_not, float_power, ldexp, positive, deg2rad, rad2deg, ndtr,
-    clamp_min, clamp_max, where_places, where_method, frexp, mvlgamma,
+    clamp_min, clamp_max, where_places, where_method, mvlgamma,
 }
 
 /// `other - alpha * input`.
@@ -181,34 +181,6 @@ pub(crate) fn together<const N: usize>(name: &'static str, tensors: [&Tensor; N]
     Ok(cast)
 }
 
-/// Mantissas, from a half to below 1 in magnitude, and exponents, in i32: `input = mantissa * 2^exponent`. Zeros, infinities and NaN are their own
-/// mantissas, with an exponent of 0.
-///
-/// # Errors
-/// For tensors that are not floating-point.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let (mantissa, exponent) = opforge::functional::frexp(&Tensor::new(&[6f32, -0.5], &Device::Cpu)?)?;
-/// assert_eq!((mantissa.to_vec1::<f32>()?, exponent.to_vec1::<i32>()?), (vec![0.75, -0.5], vec![3, 0]));
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(torch, method, results(mantissa, exponent))]
-pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
-    check_float(OP, "input", input)?;
-    let x = if input.dtype() == DType::F64 { input.clone() } else { input.to_dtype(DType::F32)? };
-    let plain = f::logical_and((&f::isfinite(&x)?).into(), (&f::ne((&x).into(), 0.0.into())?).into())?;
-    let size = f::where_cond(&plain, (&x.detach().abs()?).into(), 1.0.into())?;
-    let near = f::log2(&size)?.floor()?.affine(1.0, 1.0)?;
-    // The logarithm may be rounded up or down to a whole number.
-    let rough = scaled(&size, &near)?;
-    let high = f::ge((&rough).into(), 1.0.into())?.to_dtype(x.dtype())?;
-    let low = f::lt((&rough).into(), 0.5.into())?.to_dtype(x.dtype())?;
-    let exponent = f::where_cond(&plain, (&near.add(&high)?.sub(&low)?).into(), 0.0.into())?;
-    Ok((scaled(&x, &exponent)?.to_dtype(input.dtype())?, exponent.to_dtype(DType::I32)?))
-}
-
 /// The logarithm of the multivariate gamma function of dimension `p`, element by element.
 ///
 /// # Errors
@@ -228,11 +200,4 @@ pub fn mvlgamma(input: &Tensor, p: i64) -> Result<Tensor> {
     let term = |j: i64| f::lgamma(&x.affine(1.0, -0.5 * j as f64)?);
     let sum = (1..p).try_fold(term(0)?, |sum, j| sum.add(&term(j)?))?;
     sum.affine(1.0, (p * (p - 1)) as f64 * 0.25 * std::f64::consts::PI.ln())
-}
-
-/// `x / 2^exponent`, by two factors, since one might not be a number of the dtype.
-fn scaled(x: &Tensor, exponent: &Tensor) -> Result<Tensor> {
-    let half = exponent.affine(-0.5, 0.0)?.floor()?;
-    let rest = exponent.add(&half)?.neg()?;
-    x.mul(&f::exp2(&half)?)?.mul(&f::exp2(&rest)?)
 }

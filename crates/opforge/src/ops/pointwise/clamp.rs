@@ -28,6 +28,7 @@ impl UnaryFn for Clamp {
 
 impl Unary for Clamp {
     const NAME: &'static str = "clamp";
+    const FUSED: bool = true;
 
     /// The gradient passes where x is between the bounds.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
@@ -49,6 +50,20 @@ impl Unary for Clamp {
             false => compare(super::lt::Lt, x, max, rules)?,
         };
         above.mul(&below)?.where_cond(&grad, &zero)
+    }
+
+    #[inline(always)]
+    fn gradient<V: Float>(self, x: V, grad: V) -> V {
+        let (min, max) = (V::splat(self.min.to_f64()), V::splat(self.max.to_f64()));
+        let stays = match self.passes_nan {
+            true => !(x.le(min) | x.ge(max)),
+            false => {
+                let above = if self.min.to_f64() == f64::NEG_INFINITY { x.ge(min) } else { x.gt(min) };
+                let below = if self.max.to_f64() == f64::INFINITY { x.le(max) } else { x.lt(max) };
+                above & below
+            }
+        };
+        V::select(stays, grad, V::splat(0.0))
     }
 }
 
@@ -135,6 +150,11 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
             max.map_or(Ok(raised.clone()), |max| crate::functional::minimum((&raised).into(), max))
         }
     }
+}
+
+/// A number as an element of the input's dtype is: of integers without its fraction.
+pub(crate) fn whole_for(input: &Tensor, number: f64) -> f64 {
+    if input.dtype().is_int() { number.trunc() } else { number }
 }
 
 /// `input` between two numbers; the gradient of NaN passes.

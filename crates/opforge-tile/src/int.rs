@@ -245,7 +245,7 @@ mod tests {
         for (a, b) in (-128..=127).flat_map(|a: i8| (-128..=127).map(move |b: i8| (a, b))).filter(|pair| pair.1 != 0) {
             assert_eq!((Int::div_trunc(a, b), Int::rem_trunc(a, b)), (a.wrapping_div(b), a.wrapping_rem(b)));
             // The ends of the range, where quotients are closest to integers.
-            let (c, d) = (i32::MAX - i32::from(a), i32::MIN / i32::from(b));
+            let (c, d) = (i32::MAX.wrapping_sub(a.into()), i32::MIN.wrapping_div(b.into()));
             for (c, d) in [(c, d), (c, b.into()), (d, c), (i32::MIN, c)] {
                 assert_eq!((Int::div_trunc(c, d), Int::rem_trunc(c, d)), (c.wrapping_div(d), c.wrapping_rem(d)));
                 let (c, d) = (c as u32, d as u32);

@@ -93,8 +93,8 @@ fn what_is_used_twice_is_computed_once_and_rare_cases_are_choices() {
     let expression = unary(Sample, DType::F32, true).unwrap();
     assert_eq!(expression.nodes().iter().filter(|node| matches!(node.op, Op::Mul)).count(), 1);
     assert_eq!(expression.intrinsics().map(|(name, _)| name).collect::<Vec<_>>(), ["zeta"]);
-    let c = "float f(float x) {\n    const float t1 = x * x;\n    \
-             return 100000.0f < x ? (float)opforge_zeta((double)x, (double)x) : t1 + t1;\n}\n";
+    let c = "float f(float x) {\n    const float t1 = x * x;\n    const double t2 = (double)x;\n    \
+             return 100000.0f < x ? (float)opforge_zeta(t2, t2) : t1 + t1;\n}\n";
     prints(Some(expression), c);
     // Halves are computed in f32, which the caller widens them to.
     prints(unary(Sample, DType::BF16, true), c);

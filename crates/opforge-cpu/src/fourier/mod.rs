@@ -43,14 +43,14 @@ pub fn fourier(op: &'static str, form: Fourier, input: &Meta, output: &Meta) -> 
 fn prepare<T: Real>(op: &'static str, form: Fourier, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     let pairs = match form.spectrum {
         Spectrum::Complex { .. } => [true, true],
-        Spectrum::OfReal => [false, true],
+        Spectrum::OfReal | Spectrum::OfRealToAll => [false, true],
         Spectrum::ToReal { .. } => [true, false],
     };
     let mismatch = || Error::shapes(op, input.shape(), output.shape(), "lines of lengths that go together");
     let (from, lead) = Line::last(input, pairs[0]).ok_or_else(mismatch)?;
     let (to, output_lead) = Line::last(output, pairs[1]).ok_or_else(mismatch)?;
     let fits = match form.spectrum {
-        Spectrum::Complex { .. } => from.len == to.len,
+        Spectrum::Complex { .. } | Spectrum::OfRealToAll => from.len == to.len,
         Spectrum::OfReal => to.len == from.len / 2 + 1,
         Spectrum::ToReal { odd } => from.len == to.len / 2 + 1 && odd == (to.len % 2 == 1),
     };

@@ -55,10 +55,11 @@ impl<T: Real> Plan<T> {
                 let spare = fft.get_inplace_scratch_len();
                 (Algorithm::Complex(fft), [0, n, spare])
             }
-            Spectrum::OfReal => {
+            Spectrum::OfReal | Spectrum::OfRealToAll => {
                 let fft = RealFftPlanner::new().plan_fft_forward(n);
                 let spare = fft.get_scratch_len();
-                (Algorithm::OfReal(fft), [n, n / 2 + 1, spare])
+                let numbers = if spectrum == Spectrum::OfReal { n / 2 + 1 } else { n };
+                (Algorithm::OfReal(fft), [n, numbers, spare])
             }
             Spectrum::ToReal { .. } => {
                 let fft = RealFftPlanner::new().plan_fft_inverse(n);
@@ -120,7 +121,14 @@ impl<T: Real> Plan<T> {
                 fft.process_with_scratch(complex, spare);
                 Ok(())
             }
-            Algorithm::OfReal(fft) => fft.process_with_scratch(real, complex, spare),
+            Algorithm::OfReal(fft) => {
+                let (half, rest) = complex.split_at_mut(self.n / 2 + 1);
+                let done = fft.process_with_scratch(real, half, spare);
+                // The first number has no conjugate, as the middle one of an even number.
+                let pairs = rest.iter_mut().zip(half[1..self.n.div_ceil(2)].iter().rev());
+                pairs.for_each(|(number, of)| *number = of.conj());
+                done
+            }
             Algorithm::ToReal(fft) => {
                 let ends = if self.n.is_multiple_of(2) { complex.len() - 1 } else { 0 };
                 complex[0].im = T::zero();

@@ -67,6 +67,8 @@ fn transforms_are_sums_of_waves() -> Result<()> {
             sums(&x, -1.0)[..half].concat()
         };
         check(Spectrum::OfReal, &[n], &[half, 2], wanted)?;
+        let wanted = |x: &[f64]| sums(&x.iter().map(|&x| [x, 0.0]).collect::<Vec<_>>(), -1.0).concat();
+        check(Spectrum::OfRealToAll, &[n], &[n, 2], wanted)?;
         let wanted = |x: &[f64]| sums(&whole(&pairs(x), n), 1.0).iter().map(|y| y[0]).collect();
         check(Spectrum::ToReal { odd: n % 2 == 1 }, &[half, 2], &[n], wanted)?;
     }

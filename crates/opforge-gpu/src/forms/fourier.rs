@@ -11,10 +11,10 @@ use crate::program::Program;
 pub(crate) fn fourier(call: &Call<'_>, form: &Fourier) -> Result<Program> {
     let (input, output) = (call.inputs[0], call.outputs[0]);
     call.real(&[input, output])?;
-    let lead = input.rank() - if form.spectrum == Spectrum::OfReal { 1 } else { 2 };
+    let lead = input.rank() - if form.spectrum.is_of_real() { 1 } else { 2 };
     let to_real = matches!(form.spectrum, Spectrum::ToReal { .. });
     let n = if to_real { output.dims()[lead] } else { input.dims()[lead] };
-    let forward = matches!(form.spectrum, Spectrum::OfReal | Spectrum::Complex { inverse: false });
+    let forward = form.spectrum.is_of_real() || form.spectrum == Spectrum::Complex { inverse: false };
     let (dtype, sign) = (input.dtype.compute(), if forward { -1.0 } else { 1.0 });
     let mut program = Program::default();
     let angles = (0..n).map(|i| sign * TAU * i as f64 / n as f64);
@@ -34,7 +34,7 @@ pub(crate) fn fourier(call: &Call<'_>, form: &Fourier) -> Result<Program> {
                 let (cos, sin) = (waves.load(&[k.index(0), now]), waves.load(&[k.index(1), now]));
                 let part = |j, part: usize| x.load(&[row, &[j, k.index(part)]].concat());
                 let (a, b) = match form.spectrum {
-                    Spectrum::OfReal => (x.load(&[row, &[j]].concat()), zero),
+                    Spectrum::OfReal | Spectrum::OfRealToAll => (x.load(&[row, &[j]].concat()), zero),
                     Spectrum::Complex { .. } => (part(j, 0), part(j, 1)),
                     Spectrum::ToReal { .. } => {
                         // Beyond the middle stand conjugates; the first number and the middle one are real.

@@ -13,12 +13,21 @@ pub enum Spectrum {
     },
     /// From `n` real numbers to the first `n / 2 + 1` of the complex ones.
     OfReal,
+    /// From `n` real numbers to all of the complex ones.
+    OfRealToAll,
     /// From the first `n / 2 + 1` of `n` complex numbers, the others being conjugates of these, to `n` real ones, with a positive exponent. The
     /// imaginary parts of the first number, and for even `n` of the last, count as 0.
     ToReal {
         /// Whether `n` is odd.
         odd: bool,
     },
+}
+
+impl Spectrum {
+    /// Whether it leads from real numbers.
+    pub fn is_of_real(self) -> bool {
+        matches!(self, Spectrum::OfReal | Spectrum::OfRealToAll)
+    }
 }
 
 /// Discrete Fourier transforms of lines: `out[k]` is the sum of `factor x[j] e^(-2 pi i j k / n)`, `j` and `k` along the last axis before the parts.

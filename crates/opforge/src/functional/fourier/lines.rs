@@ -88,11 +88,14 @@ fn padded(x: &Tensor, dim: usize, more: usize) -> Result<Tensor> {
     f::pad(x, &sides, "constant", None)
 }
 
-/// From `n` complex numbers along `dim` to as many.
+/// From `n` numbers along `dim`, complex ones unless the way is forward, to as many complex ones.
 #[track_caller]
 pub(super) fn complex(x: &Tensor, dim: usize, n: usize, way: Way, norm: Norm) -> Result<Tensor> {
-    let spectrum = Spectrum::Complex { inverse: way == Way::Back };
-    let pairs = view_as_real(&last(&fitted(x, dim, n)?, dim)?)?;
+    let line = last(&fitted(x, dim, n)?, dim)?;
+    let (pairs, spectrum) = match way {
+        Way::Forward if !x.dtype().is_complex() => (line, Spectrum::OfRealToAll),
+        _ => (view_as_real(&line)?, Spectrum::Complex { inverse: way == Way::Back }),
+    };
     last(&view_as_complex(&transformed(&pairs, spectrum, norm.factor(way, n))?)?, dim)
 }
 

@@ -22,7 +22,7 @@ functions! { fft, ifft, rfft, irfft, hfft, ihfft }
 #[function(n = None, dim = -1, norm = None)]
 #[python(fft)]
 pub fn fft(input: &Tensor, n: Option<i64>, dim: i64, norm: Option<&str>) -> Result<Tensor> {
-    let (x, dim) = (complex_input(OP, input)?, f::existing_dim(OP, input, dim)?);
+    let (x, dim) = (lines::input(OP, input)?, f::existing_dim(OP, input, dim)?);
     lines::complex(&x, dim, length(OP, n, x.dims()[dim])?, Way::Forward, Norm::new(OP, norm)?)
 }
 

@@ -64,7 +64,9 @@ fn to_complex(
     norm: Option<&str>,
 ) -> Result<Tensor> {
     let extent = Extent::new(op, input, s, dim, false)?;
-    extent.complex(complex_input(op, input)?, way, Norm::new(op, norm)?)
+    // The first transform forward is of real numbers where these are.
+    let numbers = if way == Way::Forward && !extent.dims.is_empty() { lines::input } else { complex_input };
+    extent.complex(numbers(op, input)?, way, Norm::new(op, norm)?)
 }
 
 #[track_caller]

@@ -19,13 +19,15 @@ impl Dft {
     /// The line's length, and the dimensions before it.
     fn line<'a>(&self, x: &'a Meta) -> Result<(usize, &'a [usize])> {
         match (self.spectrum, x.dims()) {
-            (Spectrum::OfReal, [lead @ .., n])
+            (Spectrum::OfReal | Spectrum::OfRealToAll, [lead @ .., n])
             | (Spectrum::Complex { .. } | Spectrum::ToReal { .. }, [lead @ .., n, 2])
                 if *n > 0 =>
             {
                 Ok((*n, lead))
             }
-            (Spectrum::OfReal, _) => Err(wrong_shape(Self::NAME, "x", x.shape(), "[.., n] with n of 1 or more")),
+            (Spectrum::OfReal | Spectrum::OfRealToAll, _) => {
+                Err(wrong_shape(Self::NAME, "x", x.shape(), "[.., n] with n of 1 or more"))
+            }
             _ => Err(wrong_shape(Self::NAME, "x", x.shape(), "[.., n, 2] with n of 1 or more")),
         }
     }
@@ -45,7 +47,7 @@ impl Plain for Dft {
         let x = inputs[0];
         let (n, lead) = self.line(x)?;
         let line = match self.spectrum {
-            Spectrum::Complex { .. } => vec![n, 2],
+            Spectrum::Complex { .. } | Spectrum::OfRealToAll => vec![n, 2],
             Spectrum::OfReal => vec![n / 2 + 1, 2],
             Spectrum::ToReal { odd } => vec![(n - 1).saturating_mul(2) + usize::from(odd)],
         };
@@ -78,6 +80,10 @@ impl Plain for Dft {
         let (n, _) = self.line(ctx.input_meta(0))?;
         Ok(smallvec![Some(match self.spectrum {
             Spectrum::Complex { inverse } => of(Spectrum::Complex { inverse: !inverse }, &grad)?,
+            Spectrum::OfRealToAll => {
+                let pairs = of(Spectrum::Complex { inverse: true }, &grad)?;
+                pairs.get_on_dim(pairs.rank() - 1, 0)?.contiguous()?
+            }
             Spectrum::OfReal => of(Spectrum::ToReal { odd: n % 2 == 1 }, &Dft::weighted(&grad, n, 0.5)?)?,
             Spectrum::ToReal { odd } => {
                 Dft::weighted(&of(Spectrum::OfReal, &grad)?, 2 * (n - 1) + usize::from(odd), 2.0)?
@@ -132,6 +138,12 @@ fn samples() -> Vec<Sample> {
             Array::from_fn(&shape, |i| 0.5 * wave(|j| [x[0].at(&[i[0], j]), 0.0], n, i[1], -1.0)[i[2]])
         })
     };
+    let of_real_to_all = |n: usize| {
+        Sample::new(dft(Spectrum::OfRealToAll), vec![Array::spread(&[2, n], -2.0..2.0)], move |x| {
+            let shape = [x[0].shape[0], n, 2];
+            Array::from_fn(&shape, |i| 0.5 * wave(|j| [x[0].at(&[i[0], j]), 0.0], n, i[1], -1.0)[i[2]])
+        })
+    };
     let to_real = |n: usize| {
         let inputs = vec![Array::spread(&[2, n / 2 + 1, 2], -2.0..2.0)];
         Sample::new(dft(Spectrum::ToReal { odd: n % 2 == 1 }), inputs, move |x| {
@@ -144,5 +156,6 @@ fn samples() -> Vec<Sample> {
             Array::from_fn(&[x[0].shape[0], n], |i| 0.5 * wave(|k| at(i[0], k), n, i[1], 1.0)[0])
         })
     };
-    [complex(false), complex(true), of_real(4), of_real(5), to_real(4), to_real(5)].map(Sample::spreading).to_vec()
+    let of_real = [of_real(4), of_real(5), of_real_to_all(4), of_real_to_all(5)];
+    [complex(false), complex(true), to_real(4), to_real(5)].into_iter().chain(of_real).map(Sample::spreading).collect()
 }

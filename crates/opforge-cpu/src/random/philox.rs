@@ -6,7 +6,9 @@ use crate::simd::{Routine, Simd};
 pub(super) const LANES: usize = 16;
 
 /// The four words of several blocks: word `w` of block `i` is `[w][i]`.
-pub(super) type Words = [[u32; LANES]; 4];
+pub(super) type Words = Lanes<LANES>;
+/// The four words of `N` blocks.
+type Lanes<const N: usize> = [[u32; N]; 4];
 
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 const KEY_STEPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
@@ -14,9 +16,9 @@ const KEY_STEPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 /// The generator's blocks for some counters.
 #[allow(clippy::needless_range_loop)] // All lanes of all words at once.
 #[inline(always)]
-pub(super) fn philox(mut c: Words, [mut k0, mut k1]: [u32; 2]) -> Words {
+pub(super) fn philox<const N: usize>(mut c: Lanes<N>, [mut k0, mut k1]: [u32; 2]) -> Lanes<N> {
     for _ in 0..10 {
-        for i in 0..LANES {
+        for i in 0..N {
             let product0 = u64::from(MULTIPLIERS[0]) * u64::from(c[0][i]);
             let product1 = u64::from(MULTIPLIERS[1]) * u64::from(c[2][i]);
             c[0][i] = (product1 >> 32) as u32 ^ c[1][i] ^ k0;
@@ -47,11 +49,21 @@ impl Routine for Blocks {
 
 /// The blocks `first ..` of a stream: the seed is the key, the offset the upper half of the counter. Every (seed, offset) is a stream of its
 /// own, of 2^64 blocks.
-#[allow(clippy::needless_range_loop)] // As above.
 #[inline(always)]
 pub(super) fn blocks(seed: u64, offset: u64, first: u64) -> Words {
-    let mut counters = [[0; LANES]; 4];
-    for i in 0..LANES {
+    lanes(seed, offset, first)
+}
+
+/// One block of [`blocks`].
+pub(super) fn block(seed: u64, offset: u64, block: u64) -> Lanes<1> {
+    lanes(seed, offset, block)
+}
+
+#[allow(clippy::needless_range_loop)] // As above.
+#[inline(always)]
+fn lanes<const N: usize>(seed: u64, offset: u64, first: u64) -> Lanes<N> {
+    let mut counters = [[0; N]; 4];
+    for i in 0..N {
         let block = first.wrapping_add(i as u64);
         counters[0][i] = block as u32;
         counters[1][i] = (block >> 32) as u32;

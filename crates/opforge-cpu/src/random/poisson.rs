@@ -6,7 +6,7 @@ use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::HostKernel;
 
 use super::check;
-use super::philox::{LANES, Words, blocks};
+use super::philox::{LANES, block};
 use super::target::{Runs, Target};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
@@ -68,31 +68,29 @@ impl HostKernel for Poisson {
     }
 }
 
-/// Uniform numbers below 1, as many as are asked for, of one element's stream: its blocks are numbered by the element and, in the upper 16 bits,
-/// the refill.
+/// Uniform numbers below 1, as many as are asked for, of one element's stream: its blocks, each made when it is needed, are numbered by the element
+/// and, in the upper 16 bits, the refill. Each of the two halves of the blocks is used before the next.
 struct Units {
     seed: u64,
     offset: u64,
-    next_block: u64,
-    words: Words,
+    first: u64,
     used: usize,
 }
 
 impl Units {
     fn new(seed: u64, offset: u64, element: u64) -> Self {
-        let first = element * LANES as u64;
-        Units { seed, offset, next_block: first + (1 << 48), words: blocks(seed, offset, first), used: 0 }
+        Units { seed, offset, first: element * LANES as u64, used: 0 }
     }
 
     fn next(&mut self) -> f64 {
         if self.used == 2 * LANES {
-            self.words = blocks(self.seed, self.offset, self.next_block);
-            self.next_block = self.next_block.wrapping_add(1 << 48);
+            self.first = self.first.wrapping_add(1 << 48);
             self.used = 0;
         }
         let (pair, lane) = (self.used / LANES, self.used % LANES);
         self.used += 1;
-        let bits = u64::from(self.words[2 * pair][lane]) << 32 | u64::from(self.words[2 * pair + 1][lane]);
+        let words = block(self.seed, self.offset, self.first.wrapping_add(lane as u64));
+        let bits = u64::from(words[2 * pair][0]) << 32 | u64::from(words[2 * pair + 1][0]);
         (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 }

@@ -47,9 +47,24 @@ pub fn randperm(
 ) -> Result<Tensor> {
     let shape = size_to_shape(OP, &[n])?;
     let device = f::device_or_default(OP, device)?;
-    // The order of numbers of 53 random bits: among a million of them, two are equal once in 20,000 times.
     let keys = draw(Rand::of(0.0, 1.0), &shape, DType::F64, &device, generator.as_ref())?;
-    leaf(f::argsort(&keys, 0, false, false)?.to_dtype(dtype.unwrap_or(DType::I64))?, requires_grad)
+    let order = if device == Device::Cpu && i32::try_from(n).is_ok() {
+        shuffled(&keys)?
+    } else {
+        // The order of numbers of 53 random bits: among a million of them, two are equal once in 20,000 times.
+        f::argsort(&keys, 0, false, false)?
+    };
+    leaf(order.to_dtype(dtype.unwrap_or(DType::I64))?, requires_grad)
+}
+
+/// The places of a vector's elements after each has changed with one that its uniform number tells, itself or a later one (Durstenfeld, 1964).
+#[track_caller]
+fn shuffled(uniform: &Tensor) -> Result<Tensor> {
+    let n = uniform.elem_count();
+    let places = Tensor::arange(0f64, n as f64, uniform.device())?;
+    let left = places.affine(-1.0, n as f64)?;
+    let chosen = places.add(&uniform.mul(&left)?.floor()?)?.affine(1.0, 1.0)?;
+    f::lu_permutation(&chosen.to_dtype(DType::I32)?, n)
 }
 
 /// Random numbers, each normal with the mean and deviation that the tensors hold there.
@@ -198,9 +213,8 @@ fn with_replacement(weights: &Tensor, samples: usize, generator: Option<Generato
     let at = draw(Rand::of(0.0, 1.0), &shape.into(), DType::F64, weights.device(), generator.as_ref())?
         .broadcast_mul(&total)?;
     // Rounding may bring a draw up to the total: the last weight above 0 takes it.
-    let passed = f::le((&sums.unsqueeze(last)?).into(), (&at.unsqueeze(last + 1)?).into())?;
-    let index = f::sum(&passed, Some(&[-1]), false, None)?;
-    let highest = f::sum(&f::lt((&sums).into(), (&total).into())?, Some(&[-1]), true, None)?;
+    let place = |x: &Tensor, right: bool| f::searchsorted(&sums, x.into(), false, right, None, None);
+    let (index, highest) = (place(&at, true)?, place(&total, false)?);
     f::minimum((&index).into(), (&highest).into())
 }
 

@@ -12,6 +12,13 @@ use super::place::matrix;
 /// matrix exponential revisited", 2005).
 const NORM: f64 = 5.371920351148152;
 
+/// Approximants of lower degrees, each up to a 1-norm.
+const LOWER: [(f64, &[f64]); 3] = [
+    (1.495585217958292e-2, &[120.0, 60.0, 12.0, 1.0]),
+    (2.539398330063230e-1, &[30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0]),
+    (9.504178996162932e-1, &[17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0]),
+];
+
 /// The approximant's coefficients.
 const PADE: [f64; 14] = [
     64764752532480000.0,
@@ -42,6 +49,9 @@ pub(super) fn exp<T: Number>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), F
         result.fill(T::of(f64::NAN));
         return Ok(());
     }
+    if let Some((_, coefficients)) = LOWER.iter().find(|(most, _)| norm <= *most) {
+        return of_low_degree(&copied(a)?, n, coefficients, result);
+    }
     let halvings = if norm > NORM { (norm / NORM).log2().ceil() as i32 } else { 0 };
     let scale = T::of(0.5f64.powi(halvings));
     let mut scaled = copied(a)?;
@@ -58,6 +68,36 @@ pub(super) fn exp<T: Number>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), F
 fn multiply<T: Number>(a: &[T], b: &[T], n: usize, product: &mut [T]) {
     let of = |x| MatRef::from_column_major_slice(x, n, n);
     matmul(matrix(product, n), Accum::Replace, of(a), of(b), T::of(1.0), Par::Seq);
+}
+
+/// [`pade`] of degree 3 to 7, of few powers.
+fn of_low_degree<T: Number>(a: &[T], n: usize, coefficients: &[f64], result: &mut [T]) -> Result<(), Failure> {
+    let len = n * n;
+    let (mut square, mut power, mut next) = (zeros(len)?, zeros(len)?, zeros(len)?);
+    let (mut odd, mut even) = (zeros(len)?, zeros(len)?);
+    multiply(a, a, n, &mut square);
+    power.copy_from_slice(&square);
+    for (sum, first) in [(&mut even, 0), (&mut odd, 1)] {
+        sum.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(coefficients[first]));
+    }
+    for pair in (2..coefficients.len()).step_by(2) {
+        let [c0, c1] = [coefficients[pair], coefficients[pair + 1]].map(T::of);
+        (0..len).for_each(|i| (even[i], odd[i]) = (even[i] + c0 * power[i], odd[i] + c1 * power[i]));
+        if pair + 2 < coefficients.len() {
+            multiply(&power, &square, n, &mut next);
+            std::mem::swap(&mut power, &mut next);
+        }
+    }
+    multiply(a, &odd, n, &mut next);
+    quotient(&next, &even, n, result)
+}
+
+/// `(V - U)^-1 (V + U)`.
+fn quotient<T: Number>(odd: &[T], even: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
+    let (mut less, mut more) = (zeros(n * n)?, zeros(n * n)?);
+    (0..n * n).for_each(|i| (less[i], more[i]) = (even[i] - odd[i], even[i] + odd[i]));
+    let of = |x| MatRef::from_column_major_slice(x, n, n);
+    lu::solve(of(&less), of(&more), result)
 }
 
 /// `(V - U)^-1 (V + U)` with `U` the odd and `V` the even powers.
@@ -79,7 +119,5 @@ fn pade<T: Number>(a: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
     polynomial(1, result);
     polynomial(0, &mut even);
     multiply(a, result, n, &mut odd);
-    (0..len).for_each(|i| (a2[i], a4[i]) = (even[i] - odd[i], even[i] + odd[i]));
-    let of = |x| MatRef::from_column_major_slice(x, n, n);
-    lu::solve(of(&a2), of(&a4), result)
+    quotient(&odd, &even, n, result)
 }

@@ -41,6 +41,24 @@ impl<T: Number> Reflections<T> {
         both.subrows(0, both.nrows().min(both.ncols()))
     }
 
+    /// The columns of `Q` in place of the identity's: each block of reflections finds those before its own columns as they were.
+    fn product(&self, q: &mut [T]) -> Result<(), Failure> {
+        identity(q, self.rows);
+        let size = self.coefficients.len() / self.block;
+        let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
+        let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
+        let mut q = matrix(q, self.rows);
+        let mut room = memory(apply_scratch::<T>(self.rows, self.block, q.ncols()))?;
+        for first in (0..size).step_by(self.block).rev() {
+            let width = self.block.min(size - first);
+            let reflections = basis.get(first.., first..first + width);
+            let factor = coefficients.get(..width, first..first + width);
+            let (own, stack) = (q.as_mut().get_mut(first.., first..), MemStack::new(&mut room));
+            apply(reflections, factor, Conj::No, own, Par::Seq, stack);
+        }
+        Ok(())
+    }
+
     /// Overwrites `X` with `Q X` or `Q^H X`.
     fn apply(&self, x: &mut [T], adjoint: bool) -> Result<(), Failure> {
         let size = self.coefficients.len() / self.block;
@@ -83,8 +101,7 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &m
     let q = match q {
         None => None,
         Some(q) => {
-            identity(q, m);
-            factors.apply(q, false)?;
+            factors.product(q)?;
             Some(matrix(q, m))
         }
     };

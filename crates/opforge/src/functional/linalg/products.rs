@@ -207,10 +207,14 @@ pub fn cross(input: &Tensor, other: &Tensor, dim: Option<i64>) -> Result<Tensor>
     if shape.dims().get(axis) != Some(&3) {
         return Err(no_three());
     }
-    let (a, b) = (input.broadcast_as(&shape)?, other.broadcast_as(&shape)?);
-    let turned = |t: &Tensor, by: i64| f::roll(t, &[-by], Some(&[axis as i64]));
-    let product = |i: i64, j: i64| f::mul((&turned(&a, i)?).into(), (&turned(&b, j)?).into());
-    product(1, 2)?.sub(&product(2, 1)?)
+    // The coordinates, in front, and the first two once more: turned by one and two they are views.
+    let coordinates = |t: &Tensor| {
+        let t = t.broadcast_as(&shape)?.transpose(0, axis)?;
+        Tensor::cat(&[&t, &t.narrow(0, 0, 2)?], 0)
+    };
+    let (a, b) = (coordinates(input)?, coordinates(other)?);
+    let product = |i: usize, j: usize| f::mul((&a.narrow(0, i, 3)?).into(), (&b.narrow(0, j, 3)?).into());
+    product(1, 2)?.sub(&product(2, 1)?)?.transpose(0, axis)?.contiguous()
 }
 
 /// [`cross`] along the last dimension unless another is given.

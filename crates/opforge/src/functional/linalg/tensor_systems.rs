@@ -128,13 +128,19 @@ pub fn householder_product(A: &Tensor, tau: &Tensor) -> Result<Tensor> {
     let (row, column) = (lead.len(), lead.len() + 1);
     let ones = f::eye(m as i64, Some(n as i64), Some(A.dtype()), Some(*A.device()), false)?;
     let vectors = f::tril(A, -1)?.broadcast_add(&ones)?;
-    let mut product = ones.broadcast_as(A.shape())?;
-    for i in (0..tau.dims()[row]).rev() {
-        let v = vectors.narrow(column, i, 1)?;
-        let along = f::adjoint(&v)?.matmul(&product)?.broadcast_mul(&tau.narrow(row, i, 1)?.unsqueeze(column)?)?;
-        product = product.sub(&v.matmul(&along)?)?;
+    let k = tau.dims()[row];
+    if k == 0 {
+        return ones.broadcast_as(A.shape())?.copy();
     }
-    Ok(product)
+    // The compact form of Schreiber and Van Loan (1989): the product is `I - V T V^H` with a triangular `T`, and
+    // `(I + diag(tau) U) T = diag(tau)` for what `V^H V` has above its diagonal, `U`.
+    let v = vectors.narrow(column, 0, k)?;
+    let scaled = |t: &Tensor| t.broadcast_mul(&tau.unsqueeze(column)?);
+    let adjoint = f::adjoint(&v)?;
+    let above = f::triu(&adjoint.matmul(&v)?, 1)?;
+    let first = adjoint.narrow(column, 0, n)?;
+    let inner = f::solve_triangular(&scaled(&above)?, &scaled(&first)?, true, true, true)?;
+    ones.broadcast_sub(&v.matmul(&inner)?)
 }
 
 /// As [`householder_product`].

@@ -68,6 +68,53 @@ impl Gather {
         Gather { ids, nest, row, axis_step, size, part: part.max(1), inner }
     }
 
+    /// The only loop around whole runs, whose indices are read many at a time.
+    fn one_loop(&self) -> Option<&Axis<3>> {
+        match (&self.inner, &self.nest.axes[..]) {
+            (Inner::Run, [axis]) if self.part == self.row.len => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// As [`Gather::parts`] where there is [one loop](Gather::one_loop).
+    ///
+    /// # Safety
+    /// The pointers are those of `run`.
+    unsafe fn runs(
+        &self,
+        axis: &Axis<3>,
+        inputs: [*const u8; 2],
+        output: *mut u8,
+        range: std::ops::Range<usize>,
+    ) -> bool {
+        let (mut batch, mut ok) = (Batch::new(), true);
+        let bytes = self.row.len * self.size;
+        let end = range.end;
+        for first in range.step_by(BATCH) {
+            let at = |t: usize, i: usize| (first + i) as isize * axis.step[t];
+            let n = BATCH.min(end - first);
+            // SAFETY: the loop has so many indices from there on; offsets and indices in range are within the tensors.
+            unsafe {
+                let Some(ids) = self.ids.read(inputs[1].offset(at(0, 0)), axis.step[0], n, &mut batch) else {
+                    ok = false;
+                    continue;
+                };
+                let run = |i: usize| {
+                    let from = |&id: &usize| inputs[0].wrapping_offset(at(1, i) + id as isize * self.axis_step);
+                    ids.get(i).filter(|&&id| id != SKIP).map(from)
+                };
+                for i in 0..n {
+                    // The next run's first bytes are on their way while this one is copied.
+                    if let Some(next) = run(i + 1) {
+                        prefetch::prefetch(next, bytes.min(prefetch::RUN));
+                    }
+                    copy_run(run(i), output.offset(at(2, i)), bytes);
+                }
+            }
+        }
+        ok
+    }
+
     /// False if an index is out of range.
     ///
     /// # Safety
@@ -136,8 +183,15 @@ impl HostKernel for Gather {
         let ok = AtomicBool::new(true);
         let (input, ids, output) = (Shared(inputs[0]), Shared(inputs[1]), Shared(outputs[0]));
         let work = |range| {
+            let inputs = [input.get(), ids.get()];
             // SAFETY: the pointers are those of `run`, valid until it returns; parts write disjoint elements of the output.
-            if !unsafe { self.parts([input.get(), ids.get()], output.get(), parts, range) } {
+            let fine = unsafe {
+                match self.one_loop() {
+                    Some(axis) => self.runs(axis, inputs, output.get(), range),
+                    None => self.parts(inputs, output.get(), parts, range),
+                }
+            };
+            if !fine {
                 ok.store(false, Ordering::Relaxed);
             }
         };

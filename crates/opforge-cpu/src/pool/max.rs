@@ -148,6 +148,11 @@ impl<T: Compared> MaxOfAny<T> {
                 None => {
                     for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
                         let span = axis.span(output);
+                        // Comparisons that do not wait for each other tell most rows that have nothing to take.
+                        let beats = |any: bool, at: usize| any | (*x.add(row + at)).beats(*best);
+                        if *place >= 0 && !span.positions().fold(false, beats) {
+                            continue;
+                        }
                         for (i, at) in span.positions().enumerate() {
                             look_at(i);
                             update(*x.add(row + at), (row + at) as i64, best, place);

@@ -56,6 +56,9 @@ impl<F: FloatElem> Neighbours<F> {
             match self.window.stride {
                 1 if from >= 0 => [part::<S, E>(line, begin, room), zero],
                 1 | 2 => [part::<S, E>(line, begin, room), part::<S, E>(line, begin + lanes, room - lanes)],
+                stride @ (3 | 4) if from >= 0 && room >= stride as isize * lanes => {
+                    [self.each_third_or_fourth::<S, E>(line.offset(from)), zero]
+                }
                 stride => {
                     let mut elements = [E::default(); 16];
                     for (lane, element) in elements[..lanes as usize].iter_mut().enumerate() {
@@ -68,6 +71,21 @@ impl<F: FloatElem> Neighbours<F> {
                 }
             }
         }
+    }
+
+    /// Elements 3 or 4 apart, in their lanes.
+    ///
+    /// # Safety
+    /// `at` is readable for as many vectors of elements as they are apart.
+    #[inline(always)]
+    unsafe fn each_third_or_fourth<S: Simd, E: StoredFloat<Compute = F>>(&self, at: *const E) -> VectorOf<E, S> {
+        let (lanes, places) = (VectorOf::<E, S>::LANES, self.offsets::<S, E>());
+        // SAFETY: so many vectors are readable.
+        let vector = |k: usize| unsafe { E::load::<S>(at.add(k * lanes)) };
+        let (third, beyond) = (vector(2), Integers::<E, S>::splat(2 * lanes as i64));
+        let last = if self.window.stride == 4 { vector(3) } else { third };
+        let (low, high) = (vector(0).lookup(vector(1), places), third.lookup(last, places - beyond));
+        VectorOf::<E, S>::select(beyond.gt(places), low, high)
     }
 
     /// The elements in their lanes, and which of them lie within the line.

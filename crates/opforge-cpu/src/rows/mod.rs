@@ -51,6 +51,15 @@ pub fn rows<const K: usize>(
         });
     }
     let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
+    let whole = outputs[0];
+    let of_one_shape = inputs.iter().all(|m| m.shape() == whole.shape());
+    if whole.layout.is_contiguous() && of_one_shape && !space.is_read_in_vectors(tensors) {
+        let flat = inputs.map(|m| Meta::contiguous(m.dtype, m.shape()));
+        if Space::new(op, axis, &flat.each_ref(), outputs)?.is_read_in_vectors(tensors) {
+            // Of strided or repeated inputs, rows are read one element at a time: a copy is quicker.
+            return with_contiguous(&inputs, |flat| rows(op, f, axis, std::array::from_fn(|k| flat[k]), outputs));
+        }
+    }
     match inputs[0].dtype {
         DType::F16 => Ok(kernel::<f16, _, K>(f, space, tensors)),
         DType::BF16 => Ok(kernel::<bf16, _, K>(f, space, tensors)),
@@ -108,6 +117,11 @@ impl Space {
             stride: std::array::from_fn(|k| strides[k].get(d).copied().unwrap_or(0)),
         };
         Ok(Space { outer: (0..whole.rank()).filter(|&d| d != axis).map(dim).collect(), along: dim(axis) })
+    }
+
+    /// Whether elements that are computed together lie next to each other: those of a row, or of rows side by side.
+    fn is_read_in_vectors(&self, tensors: usize) -> bool {
+        self.along.stride[..tensors].iter().all(|&stride| stride == 1) || self.is_side_by_side(tensors)
     }
 
     /// Whether neighbouring rows lie side by side: places of all tensors are next to each other along the innermost loop over rows.

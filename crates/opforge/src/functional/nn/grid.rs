@@ -269,12 +269,13 @@ fn weighted(input: &Tensor, along: &[Vec<Tap>]) -> Result<Tensor> {
     }
     let (n, channels) = (input.dims()[0], input.dims()[1]);
     let flat = input.reshape((n, channels, input.dims()[2..].iter().product::<usize>()))?;
-    let term = |corner: &Tap| {
+    let values = |corner: &Tap| {
         let points = corner.place.dims()[2];
         let values = f::gather(&flat, 2, &corner.place.broadcast_as((n, channels, points))?)?;
-        values.to_dtype(corner.share.dtype())?.broadcast_mul(&corner.share)
+        values.to_dtype(corner.share.dtype())
     };
-    let mut terms = corners.iter().flatten().map(term);
-    let first = terms.next().unwrap_or_else(|| flat.zeros_like())?;
-    terms.try_fold(first, |sum, term| sum.add(&term?))
+    let mut corners = corners.iter().flatten();
+    let Some(first) = corners.next() else { return flat.zeros_like() };
+    let first_term = values(first)?.broadcast_mul(&first.share)?;
+    corners.try_fold(first_term, |sum, corner| f::addcmul(&sum, &values(corner)?, &corner.share, Scalar::Int(1)))
 }

@@ -2,6 +2,7 @@
 
 use crate::functional as f;
 use crate::ops::prelude::*;
+use crate::ops::shape::unfold::{Unfold, folded};
 
 functions! { unfold_blocks, fold }
 
@@ -96,38 +97,52 @@ impl Sizes {
         })
     }
 
+    /// How many blocks there are along a padded dimension.
+    #[track_caller]
+    fn count(&self, k: usize, padded: usize) -> Result<usize> {
+        let reach = (self.block[k] - 1) * self.dilation[k] + 1;
+        let free = padded.checked_sub(reach);
+        let free =
+            free.ok_or_else(|| Error::value("fold", "kernel_size", reach, format!("a block within {padded}")))?;
+        Ok(free / self.stride[k] + 1)
+    }
+
+    /// Windows along the height, then along the width: in the columns' order, so that their gradients are runs of memory.
     #[track_caller]
     fn columns(&self, x: &Tensor) -> Result<Tensor> {
         let pad = |k: usize| self.padding[k] as i64;
         let padded = f::pad(x, &[pad(1), pad(1), pad(0), pad(0)], "constant", None)?;
-        let windows = (0..2).try_fold(padded, |t, k| {
-            let reach = (self.block[k] - 1) * self.dilation[k] + 1;
-            let t = t.unfold(2 + k, reach, self.stride[k])?;
-            t.slice(t.rank() - 1, 0, reach, self.dilation[k])
-        })?;
-        let &[n, channels, rows, columns, _, _] = windows.dims() else {
+        let lines = self.windows(&padded, 2, 0)?.permute((0, 1, 4, 2, 3))?;
+        let windows = self.windows(&lines, 4, 1)?.permute((0, 1, 2, 5, 3, 4))?;
+        let &[n, channels, height, width, rows, columns] = windows.dims() else {
             return Err(wrong_shape("unfold", "input", x.shape(), "[n, channels, height, width]"));
         };
-        let block = channels * self.block[0] * self.block[1];
-        windows.permute((0, 1, 4, 5, 2, 3))?.reshape((n, block, rows * columns))
+        windows.reshape((n, channels * height * width, rows * columns))
     }
 
-    /// Each element of the columns is added at the place that it has in a padded image.
+    /// The elements of the blocks along a dimension, in a new last one.
+    #[track_caller]
+    fn windows(&self, x: &Tensor, dim: usize, k: usize) -> Result<Tensor> {
+        let reach = (self.block[k] - 1) * self.dilation[k] + 1;
+        let windows = x.unfold(dim, reach, self.stride[k])?;
+        if self.dilation[k] == 1 { Ok(windows) } else { windows.slice(x.rank(), 0, reach, self.dilation[k]) }
+    }
+
+    /// Each element of the columns is added at the place that it has in a padded image: along the width, then along the height.
     #[track_caller]
     fn summed(&self, x: &Tensor, height: usize, width: usize) -> Result<Tensor> {
         let (h, w) = (height + 2 * self.padding[0], width + 2 * self.padding[1]);
         Shape::from([h, w]).check("fold", 8)?;
-        let places = Tensor::arange(0i64, (h * w) as i64, x.device())?.reshape((1, 1, h, w))?;
-        let ids = Sizes { padding: [0, 0], ..*self }.columns(&places)?.flatten_all()?;
+        let (rows, columns) = (self.count(0, h)?, self.count(1, w)?);
         let area = self.block[0] * self.block[1];
         let (n, wide, blocks) = x.shape().dims3()?;
-        ensure(wide.is_multiple_of(area) && blocks * area == ids.elem_count(), || {
-            wrong_shape("fold", "input", x.shape(), format!("[n, channels {area}, {}]", ids.elem_count() / area))
+        ensure(wide.is_multiple_of(area) && blocks == rows * columns, || {
+            wrong_shape("fold", "input", x.shape(), format!("[n, channels {area}, {}]", rows * columns))
         })?;
-        let channels = wide / area;
-        let zeros = Tensor::zeros((n * channels, h * w), x.dtype(), x.device())?;
-        let sums = zeros.index_add(&ids, &x.reshape((n * channels, area * blocks))?, 1)?;
-        let image = sums.reshape((n, channels, h, w))?;
+        let along = |dim: usize, k: usize| Unfold { dim, size: self.block[k], step: self.stride[k] };
+        let all = x.reshape(&[n, wide / area, self.block[0], self.block[1], rows, columns][..])?;
+        let lines = folded(&all.permute((0, 1, 2, 4, 5, 3))?, &along(4, 1), self.dilation[1], w)?;
+        let image = folded(&lines.permute((0, 1, 3, 4, 2))?, &along(2, 0), self.dilation[0], h)?;
         image.narrow(2, self.padding[0], height)?.narrow(3, self.padding[1], width)?.contiguous()
     }
 }

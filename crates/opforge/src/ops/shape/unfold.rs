@@ -1,6 +1,8 @@
 //! `unfold(x, dim, size, step)`: sliding windows along a dimension.
 
+use super::narrow::Narrow;
 use crate::ops::prelude::*;
+use crate::ops::reduce::var::widened;
 
 /// The view of [`unfold`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
@@ -26,6 +28,46 @@ impl View for Unfold {
         map.outputs[0].push(None);
         map
     }
+
+    fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
+        match self.size.div_ceil(self.step) {
+            2..=MOST_TERMS => folded(grad, self, 1, input.dims()[self.dim]),
+            _ => embed(self.clone(), grad, input),
+        }
+    }
+}
+
+/// Sums of more terms are made element by element.
+const MOST_TERMS: usize = 32;
+
+/// Windows along a dimension, each in the last dimension, added where they lie in a dimension of `len` elements, with `dilation` between those of
+/// a window: the adjoint of [`unfold`]. A term is of elements of the windows that share no place.
+#[track_caller]
+pub(crate) fn folded(windows: &Tensor, of: &Unfold, dilation: usize, len: usize) -> Result<Tensor> {
+    let (wide, last) = (widened(windows)?, windows.rank() - 1);
+    let mut shape = windows.dims()[..last].to_vec();
+    let count = std::mem::replace(&mut shape[of.dim], len);
+    if count == 0 || windows.elem_count() == 0 {
+        return Tensor::zeros(shape, windows.dtype(), windows.device());
+    }
+    let most = if dilation == 1 { of.step } else { 1 };
+    let term = |from: usize| {
+        let own = Unfold { size: most.min(of.size - from), ..of.clone() };
+        let span = (count - 1) * own.step + own.size;
+        let part = wide.narrow(last, from, own.size)?;
+        let side_by_side = Meta::contiguous(wide.dtype(), with_length(&shape, of.dim, span));
+        let place = Narrow { dim: of.dim, start: from * dilation, len: span };
+        embed(place, &embed(own, &part, &side_by_side)?, &Meta::contiguous(wide.dtype(), &shape[..]))
+    };
+    let mut sum = term(0)?;
+    for from in (most..of.size).step_by(most) {
+        sum = sum.add(&term(from)?)?;
+    }
+    sum.to_dtype(windows.dtype())
+}
+
+fn with_length(shape: &[usize], dim: usize, len: usize) -> Shape {
+    shape.iter().enumerate().map(|(d, &n)| if d == dim { len } else { n }).collect()
 }
 
 /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.

@@ -36,6 +36,7 @@ pub fn moved(op: &'static str, form: &Move, inputs: &[&Meta], output: &Meta) -> 
         Move::Copy => copy::copy(op, inputs[0], output),
         &Move::Concatenate { axis } => copy::cat(op, inputs, axis, output),
         Move::Flip { axes } => copy::flip(op, inputs[0], axes, output),
+        &Move::Extend { ref before, beyond } => copy::extend(op, inputs[0], before, beyond, output),
         &Move::Triangle { lower, diagonal } => copy::triangle(op, inputs[0], lower, diagonal, output),
         Move::Overlay { place } => overlaid(op, place, inputs, output),
     }
@@ -111,6 +112,7 @@ pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[
 pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     match form {
         Sort::Order { axis, descending } => sort::arg_sort(op, inputs[0], axis, descending, output),
+        Sort::Place { axis, rank } => sort::arg_place(op, inputs[0], axis, rank, output),
         Sort::Search { right } => sort::search(op, inputs[0], inputs[1], right, output),
     }
 }

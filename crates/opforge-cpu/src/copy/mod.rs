@@ -1,8 +1,10 @@
 //! Moving elements without changing them: between any two layouts, mirrored, and joined.
 
 mod cat;
+mod extend;
 mod nest;
 mod plan;
+mod row;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tile;
@@ -15,6 +17,7 @@ use opforge_core::{Error, Meta, Result};
 use opforge_runtime::HostKernel;
 
 pub use cat::cat;
+pub use extend::extend;
 pub(crate) use nest::{Axis, Nest, byte_steps};
 pub(crate) use plan::{Plan, Shared};
 pub use triangle::triangle;

@@ -3,6 +3,7 @@
 use opforge_core::Meta;
 use opforge_runtime::parallel::parallel_for;
 
+use super::row::{self, CopyRow};
 use super::transpose::Transpose;
 
 use super::{Axis, Nest, byte_steps};
@@ -16,13 +17,16 @@ const LONG_ROW: usize = 1 << 17;
 /// A transposed axis of at most this many elements, which fills no tile, is a loop around the other one.
 const THIN: usize = 4;
 
+/// Rows of one element that are filled rather than transposed have this many bytes at least.
+const FILLED: usize = 64;
+
 /// Rows of at most this many bytes are moved as single elements where their length is that of one.
 const WIDEST_ELEMENT: usize = 16;
 
 /// How to copy between two layouts, decided from their strides.
 pub(crate) struct Plan {
-    /// Where the first element is read, from the input's pointer: a mirrored axis starts at its end.
-    start: isize,
+    /// Where the loops start, from the input's and the output's pointers: an axis that is walked backwards starts at its end.
+    start: [isize; 2],
     bytes: usize,
     loops: Loops,
 }
@@ -46,31 +50,30 @@ enum Loops {
     Transpose(Transpose),
 }
 
-/// Copies a row of elements of a fixed size.
-type CopyRow = unsafe fn(*const u8, *mut u8, Axis<2>);
-
 impl Plan {
     /// The plan for equal shapes and dtypes, the input mirrored along `flipped`.
     pub fn new(input: &Meta, output: &Meta, flipped: &[usize]) -> Self {
         let size = input.dtype.size_in_bytes();
         let bytes = input.elem_count() * size;
         if bytes == 0 {
-            return Plan { start: 0, bytes, loops: Loops::Empty };
+            return Plan { start: [0; 2], bytes, loops: Loops::Empty };
         }
+        let mut start = [0; 2];
         if flipped.is_empty() {
-            return Plan { start: 0, bytes, loops: Loops::new(Nest::new(input, output), size, bytes) };
+            let loops = Loops::new(Nest::new(input, output), size, bytes, &mut start);
+            return Plan { start, bytes, loops };
         }
-        let mut start = 0;
         let axes = input.dims().iter().zip(byte_steps(input).zip(byte_steps(output))).enumerate();
         let axes = axes.map(|(axis, (&len, (src, dst)))| {
             if !flipped.contains(&axis) {
                 return Axis { len, step: [src, dst] };
             }
-            start += (len - 1) as isize * src;
+            start[0] += (len - 1) as isize * src;
             Axis { len, step: [-src, dst] }
         });
         let nest = Nest::collapse(axes);
-        Plan { start, bytes, loops: Loops::new(nest, size, bytes) }
+        let loops = Loops::new(nest, size, bytes, &mut start);
+        Plan { start, bytes, loops }
     }
 
     /// Nanoseconds on one core.
@@ -90,7 +93,7 @@ impl Plan {
     /// unless they are the same tensor.
     #[inline]
     pub unsafe fn run(&self, src: *const u8, dst: *mut u8) {
-        let src = src.wrapping_offset(self.start);
+        let (src, dst) = (src.wrapping_offset(self.start[0]), dst.wrapping_offset(self.start[1]));
         // SAFETY: each arm touches only what the loops span, which is what the layouts span.
         unsafe {
             match &self.loops {
@@ -122,7 +125,8 @@ impl Plan {
 }
 
 impl Loops {
-    fn new(mut nest: Nest<2>, mut size: usize, bytes: usize) -> Self {
+    /// `start` is where the nest starts; it moves with an axis that is turned around.
+    fn new(mut nest: Nest<2>, mut size: usize, bytes: usize, start: &mut [isize; 2]) -> Self {
         let Some(mut row) = nest.axes.pop() else { return Loops::Flat };
         if row.step == [size as isize; 2] {
             let run = row.len * size;
@@ -135,8 +139,14 @@ impl Loops {
             (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
         }
         let unit = size as isize;
-        if let Some(i) = nest.axes.iter().position(|a| row.step[1] == unit && a.step[0] == unit) {
-            let column = nest.axes.remove(i);
+        // A long row of one element is filled.
+        let fills = row.step[0] == 0 && row.len * size >= FILLED;
+        let is_column = |a: &Axis<2>| row.step[1] == unit && a.step[0].abs() == unit;
+        if let Some(i) = nest.axes.iter().position(is_column).filter(|_| !fills) {
+            let column = forwards(nest.axes.remove(i), start);
+            if let Some(copy) = row::repeated(&row, &column, size) {
+                return Loops::Rows { nest, row: column, copy };
+            }
             if column.len > THIN && row.len > THIN {
                 return Loops::Transpose(Transpose::new(nest, column, row, size));
             }
@@ -144,9 +154,18 @@ impl Loops {
             nest.axes.push(thin);
             row = long;
         }
-        let copy: CopyRow = by_size!(size, T => copy_row::<T>);
-        Loops::Rows { nest, row, copy }
+        Loops::Rows { nest, row, copy: row::copy(&row, size) }
     }
+}
+
+/// The axis with the source read forwards, so that tiles can be transposed: it is the destination that is walked backwards then.
+fn forwards(axis: Axis<2>, start: &mut [isize; 2]) -> Axis<2> {
+    if axis.step[0] >= 0 {
+        return axis;
+    }
+    let last = (axis.len - 1) as isize;
+    start.iter_mut().zip(axis.step).for_each(|(start, step)| *start += last * step);
+    Axis { len: axis.len, step: axis.step.map(|step| -step) }
 }
 
 /// A pointer that threads may share; the loops give each its own elements.
@@ -218,33 +237,6 @@ pub(crate) unsafe fn copy_run(src: *const u8, dst: *mut u8, bytes: usize) {
         }
         for start in (0..bytes).step_by(PIECE) {
             std::ptr::copy_nonoverlapping(src.add(start), dst.add(start), PIECE.min(bytes - start));
-        }
-    }
-}
-
-/// # Safety
-/// Valid for `row.len` elements at the row's steps.
-unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
-    let size = size_of::<T>() as isize;
-    // SAFETY: every access is one of the row's elements.
-    unsafe {
-        let copy = |src_step: isize, dst_step: isize| {
-            for i in 0..row.len as isize {
-                let value = src.offset(i * src_step).cast::<T>().read_unaligned();
-                dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
-            }
-        };
-        match row.step.into() {
-            (0, dst_step) if dst_step == size => {
-                let value = src.cast::<T>().read_unaligned();
-                for i in 0..row.len {
-                    dst.cast::<T>().add(i).write_unaligned(value);
-                }
-            }
-            (src_step, dst_step) if src_step == -size && dst_step == size => copy(-size, size),
-            (src_step, dst_step) if dst_step == size => copy(src_step, size),
-            (src_step, dst_step) if src_step == size => copy(size, dst_step),
-            (src_step, dst_step) => copy(src_step, dst_step),
         }
     }
 }

@@ -124,6 +124,80 @@ fn flips() {
 }
 
 #[test]
+fn turned_matrices() {
+    for dtype in DTYPES {
+        for (m, n) in [(1, 9), (7, 65), (64, 64), (129, 130), (200, 3), (5, 300)] {
+            let source = Layout::contiguous([m, n]).transpose(0, 1).unwrap();
+            for axes in [&[0][..], &[1], &[0, 1]] {
+                check(&meta(dtype, source.clone()), &Meta::contiguous(dtype, [n, m]), axes);
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_repeated() {
+    for dtype in DTYPES {
+        for (rows, times) in [(5, 1), (5, 2), (7, 3), (6, 4), (9, 5), (3, 40), (9, 70), (40, 33)] {
+            let every = Layout::contiguous([rows, 1]);
+            let second = Layout::contiguous([2 * rows, 1]).slice(0, 0, 2 * rows, 2).unwrap();
+            for source in [every, second] {
+                let source = source.broadcast_as(&[rows, times].into(), "expand").unwrap();
+                check(&meta(dtype, source.clone()), &Meta::contiguous(dtype, [rows, times]), &[]);
+                check(&meta(dtype, source), &Meta::contiguous(dtype, [rows, times]), &[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn extended_beyond_the_edges() {
+    use opforge_tile::forms::Beyond;
+    let dims = [3, 2, 4];
+    let sources = [Layout::contiguous(dims), Layout::contiguous([4, 2, 3]).permute(&[2, 1, 0]).unwrap()];
+    for dtype in DTYPES {
+        for (before, after) in
+            [([1, 0, 2], [0, 0, 3]), ([2, 1, 0], [2, 1, 0]), ([0; 3], [0; 3]), ([0, 1, 3], [0, 0, 1])]
+        {
+            for beyond in [Beyond::Reflected, Beyond::Repeated, Beyond::Wrapped] {
+                for source in &sources {
+                    let input = meta(dtype, source.clone());
+                    let long = [0, 1, 2].map(|d| before[d] + dims[d] + after[d]);
+                    let output = Meta::contiguous(dtype, long);
+                    let Ok(kernel) = extend("pad", &input, &before, beyond, &output) else {
+                        // Of two elements the mirror shows one more on each side.
+                        panic!("{before:?} {after:?} {beyond:?}");
+                    };
+                    let size = dtype.size_in_bytes();
+                    let data = pattern(source.span() * size);
+                    let got = run(&*kernel, &[(&data, &input)], &output);
+                    let places: Vec<usize> = source.indices().collect();
+                    for (n, element) in got.chunks_exact(size).enumerate() {
+                        let at = [n / long[2] / long[1], n / long[2] % long[1], n % long[2]];
+                        let from = [0, 1, 2].map(|d| {
+                            let (i, len) = (at[d] as i64 - before[d] as i64, dims[d] as i64);
+                            let place = match beyond {
+                                _ if (0..len).contains(&i) => i,
+                                Beyond::Reflected if i < 0 => -i,
+                                Beyond::Reflected => 2 * len - 2 - i,
+                                Beyond::Repeated => i.clamp(0, len - 1),
+                                Beyond::Wrapped => i.rem_euclid(len),
+                            };
+                            place as usize
+                        });
+                        let from = places[(from[0] * dims[1] + from[1]) * dims[2] + from[2]] * size;
+                        assert_eq!(element, &data[from..][..size], "{before:?} {beyond:?} {at:?}");
+                    }
+                }
+            }
+        }
+    }
+    let output = Meta::contiguous(DType::F32, [7]);
+    assert!(extend("pad", &Meta::contiguous(DType::F32, [3]), &[3], Beyond::Reflected, &output).is_err());
+    assert!(extend("pad", &Meta::contiguous(DType::F32, [0]), &[3], Beyond::Repeated, &output).is_err());
+}
+
+#[test]
 fn scalars_and_empty() {
     let scalar = Meta::contiguous(DType::F32, ());
     check(&scalar, &scalar, &[]);

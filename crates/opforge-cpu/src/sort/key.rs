@@ -17,32 +17,41 @@ pub(super) trait Key: Copy {
 
 /// A key in the upper bits and an index in the lower 32.
 pub(super) trait Packed: Copy + Ord {
+    /// A key alone.
+    type Bits: Copy + Ord;
     /// What comes after all others.
     const MOST: Self;
     /// Elements of spare room that sorting so many takes.
     fn spare(len: usize) -> usize;
     /// Sorts pairs whose indices ascend.
     fn sort(pairs: &mut [Self], spare: &mut [Self]);
+    /// The bits of a key, of which there are no more.
+    fn bits(key: u64) -> Self::Bits;
     fn new(key: u64, descending: bool, index: u32) -> Self;
     fn index(self) -> u32;
 }
 
 macro_rules! packed {
-    ($($ty:ty: $spare:expr, $sort:expr;)*) => {
+    ($($ty:ty, $bits:ty;)*) => {
         $(impl Packed for $ty {
+            type Bits = $bits;
             const MOST: Self = <$ty>::MAX;
             fn spare(len: usize) -> usize {
-                let spare: fn(usize) -> usize = $spare;
-                spare(len)
+                if len < radix::LEAST { 0 } else { len }
             }
             fn sort(pairs: &mut [Self], spare: &mut [Self]) {
-                let sort: fn(&mut [Self], &mut [Self]) = $sort;
-                sort(pairs, spare)
+                if spare.is_empty() || !radix::sort(pairs, spare) {
+                    by_comparison(pairs);
+                }
+            }
+            #[inline(always)]
+            fn bits(key: u64) -> $bits {
+                key as $bits
             }
             #[inline(always)]
             fn new(key: u64, descending: bool, index: u32) -> Self {
                 let key = if descending { !key } else { key };
-                <$ty>::from(key as Half<$ty>) << 32 | <$ty>::from(index)
+                <$ty>::from(Self::bits(key)) << 32 | <$ty>::from(index)
             }
             #[inline(always)]
             fn index(self) -> u32 {
@@ -52,9 +61,7 @@ macro_rules! packed {
     };
 }
 packed! {
-    u64: |len| if len < radix::LEAST { 0 } else { len },
-        |pairs, spare| if spare.is_empty() { pairs.sort_unstable() } else { radix::sort(pairs, spare) };
-    u128: |_| 0, |pairs, _| by_comparison(pairs);
+    u64, u32; u128, u64;
 }
 
 /// Pairs from which on sorting may take so long that it looks whether it is to stop.
@@ -84,19 +91,6 @@ fn looking<T: Ord>() -> impl FnMut(&T, &T) -> Ordering {
         look_at(compared);
         a.cmp(b)
     }
-}
-
-/// The type of keys that fit beside an index.
-type Half<T> = <T as KeyBits>::Bits;
-
-pub(super) trait KeyBits {
-    type Bits;
-}
-impl KeyBits for u64 {
-    type Bits = u32;
-}
-impl KeyBits for u128 {
-    type Bits = u64;
 }
 
 /// The byte of a truth value, which is true unless it is 0.

@@ -1,6 +1,7 @@
 //! The order of elements along an axis.
 
 mod key;
+mod place;
 mod radix;
 mod search;
 mod select;
@@ -15,6 +16,7 @@ use crate::loops::fallible::try_parallel_for;
 use crate::loops::work::{grain, look_at};
 use crate::memory::scratch::with_scratch;
 use key::{Key, Packed};
+pub use place::arg_place;
 pub use search::search;
 use select::{Select, Ways};
 
@@ -34,29 +36,44 @@ pub fn arg_sort(
     descending: bool,
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
-    let fits = |d: usize| input.dims()[d] == output.dims()[d] || d == axis && output.dims()[d] < input.dims()[d];
-    if input.rank() != output.rank() || axis >= input.rank() || !(0..input.rank()).all(fits) {
-        let accepted = format!("equal shapes that have dim {axis}, along which the output may be shorter");
-        return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
-    }
-    if !matches!(output.dtype, DType::U32 | DType::I64) {
-        return Err(Error::dtype(op, "output", output.dtype, "u32 or i64"));
-    }
-    if output.layout.may_overlap_itself() {
-        return Err(Error::value(op, "output", format!("{:?}", output.layout), "a layout without overlaps"));
-    }
-    let steps = byte_steps(input).zip(byte_steps(output));
-    let mut axes: Vec<Axis<2>> =
-        input.dims().iter().zip(steps).map(|(&len, (src, dst))| Axis { len, step: [src, dst] }).collect();
-    let row = axes.remove(axis);
-    if u32::try_from(row.len).is_err() {
-        return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "fewer than 2^32 elements in a row"));
-    }
-    let wide = output.dtype == DType::I64;
-    let order = Order { nest: Nest::collapse(axes.into_iter()), row, count: output.dims()[axis], descending, wide };
+    let Lines { nest, row, wide } = Lines::new(op, input, axis, output)?;
+    let order = Order { nest, row, count: output.dims()[axis], descending, wide };
     match input.dtype {
         DType::Bool => Ok(order.kernel::<key::Truth>()),
         dtype => by_number!(op, dtype, T => Ok(order.kernel::<T>())),
+    }
+}
+
+/// The lines along an axis of the input and of the output.
+struct Lines {
+    nest: Nest<2>,
+    row: Axis<2>,
+    /// Whether indices are i64.
+    wide: bool,
+}
+
+impl Lines {
+    fn new(op: &'static str, input: &Meta, axis: usize, output: &Meta) -> Result<Self> {
+        let fits = |d: usize| input.dims()[d] == output.dims()[d] || d == axis && output.dims()[d] < input.dims()[d];
+        if input.rank() != output.rank() || axis >= input.rank() || !(0..input.rank()).all(fits) {
+            let accepted = format!("equal shapes that have dim {axis}, along which the output may be shorter");
+            return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
+        }
+        if !matches!(output.dtype, DType::U32 | DType::I64) {
+            return Err(Error::dtype(op, "output", output.dtype, "u32 or i64"));
+        }
+        if output.layout.may_overlap_itself() {
+            return Err(Error::value(op, "output", format!("{:?}", output.layout), "a layout without overlaps"));
+        }
+        let steps = byte_steps(input).zip(byte_steps(output));
+        let mut axes: Vec<Axis<2>> =
+            input.dims().iter().zip(steps).map(|(&len, (src, dst))| Axis { len, step: [src, dst] }).collect();
+        let row = axes.remove(axis);
+        if u32::try_from(row.len).is_err() {
+            return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "fewer than 2^32 elements in a row"));
+        }
+        let wide = output.dtype == DType::I64;
+        Ok(Lines { nest: Nest::collapse(axes.into_iter()), row, wide })
     }
 }
 

@@ -73,8 +73,11 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
                 unsafe {
                     let row = std::slice::from_raw_parts(sorted.get().add(i / self.per_row * self.len), self.len);
                     let value = *values.get().add(i);
-                    let before = |x: &T| if self.right { !less(value, *x) } else { less(*x, value) };
-                    out.get().add(i).write(I::from_f64(row.partition_point(before) as f64));
+                    let place = match self.right {
+                        true => count_while(row, |x| !less(value, x)),
+                        false => count_while(row, |x| less(x, value)),
+                    };
+                    out.get().add(i).write(I::from_f64(place as f64));
                 }
             }
         });
@@ -86,9 +89,21 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
     }
 }
 
+/// How many elements fulfil a condition that all those before one that does fulfil too: by bisection, without a jump that depends on elements.
+#[inline(always)]
+fn count_while<T: Copy>(row: &[T], holds: impl Fn(T) -> bool) -> usize {
+    let (mut from, mut len) = (0, row.len());
+    while len > 1 {
+        let half = len / 2;
+        from = std::hint::select_unpredictable(holds(row[from + half - 1]), from + half, from);
+        len -= half;
+    }
+    from + usize::from(len == 1 && holds(row[from]))
+}
+
 /// The order in which NaN comes last.
 #[inline(always)]
 #[allow(clippy::eq_op)]
 fn less<T: WithDType>(a: T, b: T) -> bool {
-    a < b || (a == a && b != b)
+    (a < b) | ((a == a) & (b != b))
 }

@@ -1,5 +1,7 @@
 //! Sorting and selection beside a plain stable sort, in every dtype and layout.
 
+use opforge_tile::forms::Rank;
+
 use super::*;
 use crate::testing::{Array, layouts, noise, run};
 
@@ -123,6 +125,48 @@ fn the_first_of_an_order_are_those_of_the_whole() -> Result<()> {
             for column in 0..4 {
                 let of = |all: &[f64]| -> Vec<f64> { all.iter().skip(column).step_by(4).copied().collect() };
                 assert_eq!(of(&got), expected(&of(&values), descending)[..5]);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn places_are_those_of_the_whole_order() -> Result<()> {
+    let special = [f64::NAN, 0.0, -0.0, f64::INFINITY, 7.0];
+    for dtype in [DType::F32, DType::F64, DType::I64, DType::U8, DType::BF16, DType::Bool] {
+        for (rows, len) in [(3, 1), (4, 2), (3, 50), (2, 1001)] {
+            let value = |i: usize| match dtype {
+                dtype if dtype.is_float() && i.is_multiple_of(5) => special[i / 5 % special.len()],
+                DType::Bool => f64::from(i.is_multiple_of(3)),
+                _ => (noise(i) * 20.0).round().abs(),
+            };
+            for layout in layouts(&[rows, len]) {
+                let input = Array::new(dtype, layout, value);
+                let orders: Vec<_> = input.values().chunks(len).map(|row| expected(row, false)).collect();
+                let place = |rank: Rank, count: usize| -> Result<Vec<f64>> {
+                    let output = Meta::contiguous(DType::I64, [rows, count]);
+                    let kernel = arg_place("argplace", &input.meta, 1, rank, &output)?;
+                    Ok(run(&*kernel, &[&input], &[output])[0].values())
+                };
+                for (first, count) in [(0, 1), (len / 2, 1), (len - 1, 1), (len / 3, 2), (0, len)] {
+                    let count = count.min(len - first);
+                    let wanted: Vec<f64> =
+                        orders.iter().flat_map(|order| order[first..first + count].to_vec()).collect();
+                    assert_eq!(place(Rank::At(first), count)?, wanted, "{dtype} {rows} {len} {first}");
+                }
+                let middles = input
+                    .values()
+                    .chunks(len)
+                    .zip(&orders)
+                    .map(|(row, order)| {
+                        let numbers = row.iter().filter(|x| !x.is_nan()).count();
+                        order[numbers.saturating_sub(1) / 2]
+                    })
+                    .collect::<Vec<_>>();
+                assert_eq!(place(Rank::MiddleNumber, 1)?, middles, "{dtype} {rows} {len}");
+                let output = Meta::contiguous(DType::I64, [rows, 1]);
+                assert!(arg_place("argplace", &input.meta, 1, Rank::At(len), &output).is_err());
             }
         }
     }

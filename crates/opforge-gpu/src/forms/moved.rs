@@ -1,11 +1,13 @@
 //! Elements moved unchanged, as words of at most four bytes, whatever the dtype.
 
 use opforge_core::{DType, Meta, Result};
-use opforge_tile::forms::Move;
+use opforge_tile::forms::{Beyond, Move};
 
+use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
 use crate::tensor::collapsed;
+use crate::value::Value;
 
 /// A tensor as words: elements of more than four bytes have a dimension more.
 pub(crate) struct Words {
@@ -56,6 +58,7 @@ pub(crate) fn moved(call: &Call<'_>, form: &Move) -> Result<Program> {
             }
         }
         Move::Flip { axes } => return flip(call, axes),
+        &Move::Extend { ref before, beyond } => return extend(call, before, beyond),
         &Move::Triangle { lower, diagonal } => return triangle(call, lower, diagonal),
         Move::Overlay { place } => {
             let part = call.inputs[call.inputs.len() - 1];
@@ -116,6 +119,35 @@ fn flip(call: &Call<'_>, axes: &[usize]) -> Result<Program> {
         });
         Ok(())
     })
+}
+
+fn extend(call: &Call<'_>, before: &[usize], beyond: Beyond) -> Result<Program> {
+    let (x, y) = (Words::of(call.inputs[0]), Words::of(call.outputs[0]));
+    let lengths = call.inputs[0].dims();
+    call.one(|k| {
+        let from = k.strided(Place::Input(0), x.dtype, &x.dims, &x.stride, false);
+        let to = k.strided(Place::Output(0), y.dtype, &y.dims, &y.stride, true);
+        k.each_of(&y.dims, |at| {
+            let source = at.iter().enumerate().map(|(d, &i)| match lengths.get(d) {
+                Some(&len) if y.dims[d] != len => source(k, i, before[d], len, beyond),
+                _ => i,
+            });
+            to.store(at, from.load(&source.collect::<Vec<_>>()));
+        });
+        Ok(())
+    })
+}
+
+/// Which of `len` elements lies at place `i`, counted from so many before the first.
+fn source<'a>(k: &'a Code, i: Value<'a>, before: usize, len: usize, beyond: Beyond) -> Value<'a> {
+    let (first, len) = (k.size(before), k.size(len));
+    let own = i - first;
+    let (ahead, behind) = match beyond {
+        Beyond::Reflected => (first - i, len + len - own - 2),
+        Beyond::Repeated => (k.index(0), len - 1),
+        Beyond::Wrapped => (len - first + i, own - len),
+    };
+    i.lt(first).choose(ahead, own.lt(len).choose(own, behind))
 }
 
 fn triangle(call: &Call<'_>, lower: bool, diagonal: i64) -> Result<Program> {

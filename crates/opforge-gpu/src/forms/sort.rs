@@ -1,7 +1,7 @@
 //! Sorting by counting, and search in sorted numbers: a thread for each element.
 
 use opforge_core::{DType, Result};
-use opforge_tile::forms::Sort;
+use opforge_tile::forms::{Rank, Sort};
 
 use crate::code::Code;
 use crate::lower::Call;
@@ -14,7 +14,8 @@ use super::search::ordered;
 pub(crate) fn sort(call: &Call<'_>, form: &Sort) -> Result<Program> {
     call.real(call.inputs)?;
     match *form {
-        Sort::Order { axis, descending } => order(call, axis, descending),
+        Sort::Order { axis, descending } => order(call, axis, descending, Rank::At(0)),
+        Sort::Place { axis, rank } => order(call, axis, false, rank),
         Sort::Search { right } => search(call, right),
     }
 }
@@ -25,8 +26,8 @@ fn less<'a>(a: Value<'a>, b: Value<'a>) -> Value<'a> {
     if a.dtype().is_float() { below | (!a.is_nan() & b.is_nan()) } else { below }
 }
 
-/// Each element counts those that come before it: the place of an element is found by a thread of its own.
-fn order(call: &Call<'_>, axis: usize, descending: bool) -> Result<Program> {
+/// Each element counts those that come before it: the place of an element is found by a thread of its own. Places from `rank` on are wanted.
+fn order(call: &Call<'_>, axis: usize, descending: bool, rank: Rank) -> Result<Program> {
     let (input, output) = (call.inputs[0], call.outputs[0]);
     let len = input.dims()[axis];
     let others = Lines::others(input, axis);
@@ -43,11 +44,32 @@ fn order(call: &Call<'_>, axis: usize, descending: bool) -> Result<Program> {
                 let equal = !first & !after & j.lt(i);
                 k.when(first | equal, || before.add(k.index(1)));
             });
-            let place = before.get();
+            // Places before the first wanted wrap around, beyond all others.
+            let place = match rank {
+                Rank::At(0) => before.get(),
+                Rank::At(first) => before.get() - k.size(first),
+                Rank::MiddleNumber => before.get() - middle(k, &x, at, len),
+            };
             k.when(place.lt(k.size(output.dims()[axis])), || y.store(at, place, i));
         });
         Ok(())
     })
+}
+
+/// The middle of so many places as a line has numbers.
+fn middle<'a>(k: &'a Code, line: &Lines<'a>, at: &[Value<'a>], len: usize) -> Value<'a> {
+    let numbers = k.var(k.index(0));
+    k.repeat(k.size(len), |j| {
+        let element = ordered(line.load(at, j));
+        if element.dtype().is_float() {
+            k.when(!element.is_nan(), || numbers.add(k.index(1)));
+        } else {
+            numbers.add(k.index(1));
+        }
+    });
+    k.when(numbers.get().equals(k.index(0)), || numbers.set(k.index(1)));
+    let last = numbers.get() - 1;
+    last / k.constant_bits(2, last.dtype())
 }
 
 /// By bisection.

@@ -1,6 +1,7 @@
 //! Elements as Python numbers.
 
-use opforge::{DType, Error, Scalar, Tensor};
+use opforge::{DType, Element, Error, Scalar, Tensor};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
@@ -23,14 +24,36 @@ fn only(py: Python<'_>, tensor: &Tensor, op: &'static str, accepted: &str) -> Py
     Ok(front_end::attempt(|| tensor.to_scalars()).or_raise(py)?.remove(0))
 }
 
-fn nested<'py>(py: Python<'py>, dims: &[usize], elements: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
+/// The elements as nested lists of numbers.
+fn nested<'py, T: Copy + IntoPyObject<'py>>(
+    py: Python<'py>,
+    dims: &[usize],
+    elements: &[T],
+) -> PyResult<Bound<'py, PyAny>> {
     let Some((&first, inner)) = dims.split_first() else {
-        return Ok(binding::number(py, elements[0])?.into_bound(py));
+        return elements[0].into_bound_py_any(py);
     };
+    if inner.is_empty() {
+        return Ok(PyList::new(py, elements.iter().copied())?.into_any());
+    }
     let step: usize = inner.iter().product();
     let part = |i: usize| nested(py, inner, &elements[i * step..(i + 1) * step]);
     let parts = (0..first).map(part).collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(py, parts)?.into_any())
+}
+
+/// A number that Python has for a scalar.
+#[derive(Clone, Copy)]
+struct Number(Scalar);
+
+impl<'py> IntoPyObject<'py> for Number {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(binding::number(py, self.0)?.into_bound(py))
+    }
 }
 
 /// What is not a tensor as one: numbers (of the given dtype, if any) here, anything else as `opforge.tensor` does it.
@@ -53,8 +76,22 @@ impl PyTensor {
     /// The elements as nested lists.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor(py).detach();
-        let elements = front_end::attempt(|| tensor.to_scalars()).or_raise(py)?;
-        nested(py, tensor.dims(), &elements)
+        macro_rules! as_numbers {
+            ($ty:ty) => {{
+                let elements = || tensor.flatten_all()?.to_dtype(<$ty as Element>::DTYPE)?.to_vec1::<$ty>();
+                nested(py, tensor.dims(), &front_end::attempt(elements).or_raise(py)?)
+            }};
+        }
+        match tensor.dtype() {
+            DType::Bool => as_numbers!(bool),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => as_numbers!(f64),
+            DType::U64 => as_numbers!(u64),
+            dtype if dtype.is_int() => as_numbers!(i64),
+            _ => {
+                let elements = front_end::attempt(|| tensor.to_scalars()).or_raise(py)?;
+                nested(py, tensor.dims(), &elements.into_iter().map(Number).collect::<Vec<_>>())
+            }
+        }
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

@@ -74,6 +74,15 @@ pub struct Scan {
     pub axis: usize,
 }
 
+/// A place among sorted elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
+pub enum Rank {
+    /// That with so many before it.
+    At(usize),
+    /// The middle, the lower one of two, of the elements that are not NaN; the first where all are.
+    MiddleNumber,
+}
+
 /// Places of elements in sorted order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sort {
@@ -83,6 +92,13 @@ pub enum Sort {
         axis: usize,
         /// Whether the greatest comes first.
         descending: bool,
+    },
+    /// Where the elements come from that [`Sort::Order`], ascending, has at a place and at those after it: as many as the output has along the axis.
+    Place {
+        /// The axis.
+        axis: usize,
+        /// The place.
+        rank: Rank,
     },
     /// Where the second input's elements would stand in the first's lines, which are sorted: of equal ones before the first, or after the last if `right`.
     Search {
@@ -118,6 +134,13 @@ pub enum Move {
         /// Along which axes.
         axes: Vec<usize>,
     },
+    /// Each to the index as far from so many more at the front, and those beyond what lies there.
+    Extend {
+        /// How many along each axis.
+        before: Vec<usize>,
+        /// What lies beyond the edges.
+        beyond: Beyond,
+    },
     /// Those of matrices with `column - row <= diagonal` if `lower`, else `>= diagonal`; zeros elsewhere.
     Triangle {
         /// Which side stays.
@@ -130,6 +153,33 @@ pub enum Move {
         /// The part, within the output's memory.
         place: Layout,
     },
+}
+
+/// What lies beyond the edges of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
+pub enum Beyond {
+    /// A mirror's image, the edge in the mirror.
+    Reflected,
+    /// The edge again and again.
+    Repeated,
+    /// The other end.
+    Wrapped,
+}
+
+impl Beyond {
+    /// Which of `len` elements lies at place `i`, which may be beyond them; none where it is too far.
+    #[inline(always)]
+    pub fn source(self, i: i64, len: i64) -> Option<i64> {
+        let place = match self {
+            Beyond::Reflected if i < 0 => -i,
+            Beyond::Reflected if i >= len => 2 * (len - 1) - i,
+            Beyond::Repeated if len > 0 => i.clamp(0, len - 1),
+            Beyond::Wrapped if i < 0 => i + len,
+            Beyond::Wrapped if i >= len => i - len,
+            _ => i,
+        };
+        (0..len).contains(&place).then_some(place)
+    }
 }
 
 /// Numbers drawn at random, or those of a part of the tensor: each depends on its place in the whole alone.

@@ -37,7 +37,7 @@ catalogue! {
         where_cond, xlogy,
     }
     /// Elements that other tensors name.
-    index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
+    index { argplace, argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
         searchsorted, sort }
     /// Fourier transforms.
     fourier { dft }
@@ -57,7 +57,8 @@ catalogue! {
     random { bernoulli, dropout, poisson, rand, randint, randn }
     /// Many elements in, one out.
     reduce {
-        all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, mean_square, norm2, prod, std, sum, var,
+        all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, mean_square, nansum, norm2, prod, std,
+        sum, var,
     }
     /// Functions of mathematical physics and statistics, one element in, one element out.
     special {
@@ -66,7 +67,7 @@ catalogue! {
     }
     /// Views, which change the layout only, and joins.
     shape {
-        as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, tril, triu, unfold,
+        as_strided, cat, diagonal, expand, extend, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, tril, triu, unfold,
         unsqueeze, window,
     }
 }

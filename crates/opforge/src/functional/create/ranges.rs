@@ -42,8 +42,7 @@ pub fn linspace(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let dtype = dtype.unwrap_or(default_dtype());
-    let numbers = spaced(OP, [start, end], steps, dtype, device)?;
-    leaf(numbers.to_dtype(dtype)?, requires_grad)
+    leaf(spaced(OP, [start, end], steps, dtype, device, |numbers| numbers.to_dtype(dtype))?, requires_grad)
 }
 
 /// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
@@ -67,11 +66,11 @@ pub fn logspace(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let dtype = dtype.unwrap_or(default_dtype());
-    let powers = f::pow(base.into(), (&spaced(OP, [start, end], steps, dtype, device)?).into())?;
-    leaf(powers.to_dtype(dtype)?, requires_grad)
+    let power = |exponents: &Tensor| f::pow(base.into(), exponents.into())?.to_dtype(dtype);
+    leaf(spaced(OP, [start, end], steps, dtype, device, power)?, requires_grad)
 }
 
-/// In f64; the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole.
+/// What becomes of numbers in f64, of which the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole.
 #[track_caller]
 fn spaced(
     op: &'static str,
@@ -79,6 +78,7 @@ fn spaced(
     steps: i64,
     dtype: DType,
     device: Option<Device>,
+    finish: impl Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     ensure(steps >= 0, || Error::value(op, "steps", steps, "0 or more"))?;
     if [start, end].iter().any(|s| matches!(s, Scalar::Complex(..))) {
@@ -86,14 +86,14 @@ fn spaced(
     }
     let [start, end] = [start, end].map(|s| if dtype.is_int() { s.to_f64().trunc() } else { s.to_f64() });
     let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { 0.0 };
-    let numbers = |from: f64, step: f64, len: i64| {
-        let places = f::arange(0i64.into(), len.into(), 1i64.into(), Some(DType::F64), device, false)?;
-        places.affine(step, from)
+    let numbers = |places: [i64; 3], step: f64, bound: f64| {
+        let [from, to, by] = places.map(Scalar::Int);
+        finish(&f::arange(from, to, by, Some(DType::F64), device, false)?.affine(step, bound)?)
     };
-    let first = steps - steps / 2;
-    let ahead = numbers(start, step, first)?;
+    let second = steps / 2;
+    let ahead = numbers([0, steps - second, 1], step, start)?;
     if steps < 2 {
         return Ok(ahead);
     }
-    Tensor::cat(&[&ahead, &numbers(end, -step, steps - first)?.flip(&[0])?], 0)
+    Tensor::cat(&[&ahead, &numbers([second - 1, -1, -1], -step, end)?], 0)
 }

@@ -80,11 +80,12 @@ pub fn unique(
     let _ = sorted;
     let slices = Slices::new(OP, input, dim)?;
     let order = slices.order()?;
-    let runs = Runs::new(&slices.rows.index_select(&order, 0)?)?;
-    let values = slices.restore(&slices.rows.index_select(&order.index_select(&runs.starts, 0)?, 0)?, input)?;
+    let rows = slices.rows.index_select(&order, 0)?;
+    let runs = Runs::new(&rows)?;
+    let values = slices.restore(&rows.index_select(&runs.starts, 0)?, input)?;
     let inverse = || {
         let zeros = order.zeros_like()?;
-        slices.shaped(&f::index_put(&zeros, &[Some(order.clone())], &runs.group, false)?, input)
+        slices.shaped(&f::index_put(&zeros, &[Some(order.clone())], &runs.group()?, false)?, input)
     };
     runs.results(values, return_inverse, inverse, return_counts)
 }
@@ -109,7 +110,7 @@ pub fn unique_consecutive(
     let slices = Slices::new(OP, input, dim)?;
     let runs = Runs::new(&slices.rows)?;
     let values = slices.restore(&slices.rows.index_select(&runs.starts, 0)?, input)?;
-    runs.results(values, return_inverse, || slices.shaped(&runs.group, input), return_counts)
+    runs.results(values, return_inverse, || slices.shaped(&runs.group()?, input), return_counts)
 }
 
 /// A tensor as a matrix, a row for each slice along a dimension; without one, for each element.
@@ -161,28 +162,34 @@ impl Slices {
 
 /// Runs of equal rows.
 struct Runs {
+    /// Which rows begin one.
+    first: Tensor,
     /// Where each begins.
     starts: Tensor,
-    /// The run that each row is in.
-    group: Tensor,
 }
 
 impl Runs {
     fn new(rows: &Tensor) -> Result<Self> {
         let (count, device) = (rows.dims()[0], rows.device());
         if count == 0 {
-            let none = Tensor::zeros(0, DType::I64, device)?;
-            return Ok(Runs { starts: none.clone(), group: none });
+            let [first, starts] = [DType::Bool, DType::I64].map(|dtype| Tensor::zeros(0, dtype, device));
+            return Ok(Runs { first: first?, starts: starts? });
         }
         let (before, after) = (rows.narrow(0, 0, count - 1)?, rows.narrow(0, 1, count - 1)?);
-        let changed = f::any(&f::ne((&before).into(), (&after).into())?, Some(&[1]), false)?;
+        let changed = f::ne((&before).into(), (&after).into())?;
+        let changed = if rows.dims()[1] == 1 { changed.squeeze(1)? } else { f::any(&changed, Some(&[1]), false)? };
         let first = Tensor::cat(&[&Tensor::ones(1, DType::Bool, device)?, &changed], 0)?;
-        let group = f::cumsum(&first, 0, Some(DType::I64))?;
-        Ok(Runs { starts: f::nonzero(&first)?.flatten_all()?, group: group.affine(1.0, -1.0)? })
+        let starts = f::nonzero(&first)?.flatten_all()?;
+        Ok(Runs { first, starts })
+    }
+
+    /// The run that each row is in.
+    fn group(&self) -> Result<Tensor> {
+        f::cumsum(&self.first, 0, Some(DType::I64))?.affine(1.0, -1.0)
     }
 
     fn counts(&self) -> Result<Tensor> {
-        let total = Tensor::full(self.group.elem_count() as i64, 1, self.starts.device())?;
+        let total = Tensor::full(self.first.elem_count() as i64, 1, self.starts.device())?;
         let ends = Tensor::cat(&[&self.starts, &total], 0)?;
         let n = self.starts.elem_count();
         ends.narrow(0, 1, n)?.sub(&self.starts)

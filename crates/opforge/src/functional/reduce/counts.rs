@@ -27,8 +27,9 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
     let bins = if ids.elem_count() == 0 {
         least
     } else {
-        let (low, high) = f::aminmax(&ids, None, false)?;
-        let (low, high) = (low.to_scalar::<i64>()?, high.to_scalar::<i64>()?);
+        let extreme = |t: Tensor| t.to_dtype(DType::I64)?.to_scalar::<i64>();
+        let high = extreme(f::amax(&input.detach(), None, false)?)?;
+        let low = if input.dtype().is_signed() { extreme(f::amin(&input.detach(), None, false)?)? } else { high };
         let bins = usize::try_from(high).ok().and_then(|high| high.checked_add(1)).filter(|_| low >= 0);
         bins.ok_or_else(|| Error::value(OP, "input", low, "integers of 0 or more"))?.max(least)
     };

@@ -51,7 +51,16 @@ pub fn diff(input: &Tensor, n: i64, dim: i64, prepend: Option<&Tensor>, append: 
 #[function(*, dx = 1.0, dim = -1)]
 #[python(torch, name = "trapezoid")]
 pub fn trapezoid_spaced(y: &Tensor, dx: f64, dim: i64) -> Result<Tensor> {
-    f::sum(&areas(OP, y, None, dx, dim)?, Some(&[dim]), false, None)
+    ensure(y.rank() > 0, || f::no_dims(OP))?;
+    let axis = normalize_dim(dim, y.rank(), OP)?;
+    let len = y.dims()[axis];
+    if len < 2 || !(y.dtype().is_float() || y.dtype().is_complex()) {
+        return f::sum(&areas(OP, y, None, dx, dim)?, Some(&[dim]), false, None);
+    }
+    // All points but the first and the last belong to two trapezoids.
+    let inner = f::sum(&y.narrow(axis, 1, len - 2)?, Some(&[dim]), false, None)?;
+    let outer = y.narrow(axis, 0, 1)?.add(&y.narrow(axis, len - 1, 1)?)?.squeeze(axis)?;
+    f::add((&f::mul((&inner).into(), dx.into())?).into(), (&outer).into(), Scalar::Float(0.5 * dx))
 }
 
 /// The area under the points with abscissas `x` along `dim`, by trapezoids.

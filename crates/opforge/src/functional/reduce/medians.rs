@@ -2,6 +2,7 @@
 
 use super::extrema::along;
 use crate::functional as f;
+use crate::ops::index::argplace::middle_number;
 use crate::ops::prelude::*;
 
 functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
@@ -37,11 +38,9 @@ pub fn median(input: &Tensor) -> Result<Tensor> {
 #[function(keepdim = false)]
 #[python(torch, method, name = "median", results(values, indices))]
 pub fn median_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
-        let last = sorted.dims()[axis] - 1;
-        let first_nan = f::argmax(&f::isnan(input)?, Some(axis as i64), true)?;
-        let broken = f::isnan(&sorted.narrow(axis, last, 1)?)?;
-        f::where_cond(&broken, (&first_nan).into(), (&order.narrow(axis, last / 2, 1)?).into())
+    placed(input, dim, keepdim, OP, |input, axis| {
+        let middle = f::argplace(input, axis, (input.dims()[axis] - 1) / 2, 1)?;
+        unless_nan(input, axis, &middle)
     })
 }
 
@@ -68,12 +67,7 @@ pub fn nanmedian(input: &Tensor) -> Result<Tensor> {
 #[function(keepdim = false)]
 #[python(torch, method, name = "nanmedian", results(values, indices))]
 pub fn nanmedian_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
-        let numbers = f::sum(&f::logical_not(&f::isnan(sorted)?)?, Some(&[axis as i64]), true, None)?;
-        let middle =
-            f::floor_divide((&f::clamp(&numbers.affine(1.0, -1.0)?, Some(0i64.into()), None)?).into(), 2i64.into())?;
-        f::gather(order, axis as i64, &middle)
-    })
+    placed(input, dim, keepdim, OP, middle_number)
 }
 
 /// The `k`-th least element along `dim`, counted from 1, and its index.
@@ -96,7 +90,7 @@ pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tens
     let Some(place) = usize::try_from(k).ok().and_then(|k| k.checked_sub(1)).filter(|&place| place < len) else {
         return Err(Error::index(OP, "k", k, format!("1 to {len}")));
     };
-    ranked(input, dim, keepdim, OP, |order, _, axis| order.narrow(axis, place, 1))
+    placed(input, dim, keepdim, OP, |input, axis| f::argplace(input, axis, place, 1))
 }
 
 /// The most frequent element along `dim`, the least of several, and the index of its last occurrence.
@@ -114,7 +108,9 @@ pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tens
 #[function(dim = -1, keepdim = false)]
 #[python(torch, method, results(values, indices))]
 pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
+    placed(input, dim, keepdim, OP, |input, axis| {
+        let order = f::argsort(input, axis as i64, false, true)?;
+        let sorted = f::gather(input, axis as i64, &order)?;
         let len = sorted.dims()[axis];
         let mut shape = vec![1; sorted.rank()];
         shape[axis] = len;
@@ -128,7 +124,7 @@ pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)>
         let same = Tensor::cat(&[&begin, &same], axis)?;
         let starts = f::where_cond(&same, 0i64.into(), (&places).into())?;
         let depth = places.sub(&f::cummax(&starts, axis as i64)?.0)?;
-        f::gather(order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
+        f::gather(&order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
     })
 }
 
@@ -154,19 +150,29 @@ fn shared(input: &Tensor, value: &Tensor) -> Result<Tensor> {
     f::amax(&f::where_cond(&equal, input.into(), f64::NEG_INFINITY.into())?, None, false)
 }
 
-/// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.
+/// Indices along an axis, or, where a float there is NaN, the index of the first.
 #[track_caller]
-fn ranked(
+pub(super) fn unless_nan(input: &Tensor, axis: usize, indices: &Tensor) -> Result<Tensor> {
+    if !input.dtype().is_float() {
+        return Ok(indices.clone());
+    }
+    let greatest = f::argmax(input, Some(axis as i64), true)?;
+    let broken = f::isnan(&f::gather(input, axis as i64, &greatest)?)?;
+    f::where_cond(&broken, (&greatest).into(), indices.into())
+}
+
+/// The element along `dim` whose index `choose` finds along an axis of elements without gradient, and the index.
+#[track_caller]
+fn placed(
     input: &Tensor,
     dim: i64,
     keepdim: bool,
     op: &'static str,
-    choose: impl Fn(&Tensor, &Tensor, usize) -> Result<Tensor>,
+    choose: impl Fn(&Tensor, usize) -> Result<Tensor>,
 ) -> Result<(Tensor, Tensor)> {
     along(input, dim, keepdim, op, |input, _, _| {
         let axis = normalize_dim(dim, input.rank(), op)?;
         ensure(input.dims()[axis] != 0, || wrong_shape(op, "input", input.shape(), "at least one element along dim"))?;
-        let order = f::argsort(input, dim, false, true)?;
-        choose(&order, &f::gather(&input.detach(), dim, &order)?, axis)
+        choose(&input.detach(), axis)
     })
 }

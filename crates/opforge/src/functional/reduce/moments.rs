@@ -5,7 +5,7 @@ use crate::ops::prelude::*;
 
 functions! {
     var_all, var_over, var_mean, var_mean_all, var_mean_over, std_all, std_over, std_mean, std_mean_all,
-    std_mean_over, nansum, nanmean, logsumexp, count_nonzero, cov, corrcoef,
+    std_mean_over, nanmean, logsumexp, count_nonzero, cov, corrcoef,
 }
 
 /// The variance of all elements: over `count - 1` if `unbiased`, else over `count`.
@@ -104,20 +104,6 @@ pub fn std_mean_over(input: &Tensor, dim: Option<&[i64]>, unbiased: bool, keepdi
     std_mean(input, dim, correction(unbiased), keepdim)
 }
 
-/// The sum over dimensions, all of them without `dim`, with NaN as 0.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::nansum(&x, None, false, None)?.to_scalar::<f32>()?, 1.0);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(dim = None, keepdim = false, *, dtype = None)]
-pub fn nansum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
-    let numbers = f::where_cond(&f::isnan(input)?, 0i64.into(), input.into())?;
-    f::sum(&numbers, dim, keepdim, dtype)
-}
-
 /// The mean over dimensions, all of them without `dim`, of the elements that are not NaN.
 ///
 /// ```
@@ -130,7 +116,7 @@ pub fn nansum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<
 pub fn nanmean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(input.dtype()))?;
     let count = f::sum(&f::logical_not(&f::isnan(&input)?)?, dim, keepdim, None)?;
-    f::div((&nansum(&input, dim, keepdim, None)?).into(), (&count).into(), None)
+    f::div((&f::nansum(&input, dim, keepdim, None)?).into(), (&count).into(), None)
 }
 
 /// `log(sum(exp(x)))` over dimensions, without overflow.

@@ -1,5 +1,6 @@
 //! Quantiles: where a part of the elements lies below.
 
+use super::medians::unless_nan;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -19,7 +20,7 @@ functions! { quantile, quantiles, nanquantile, nanquantiles }
 /// ```
 #[function(dim = None, keepdim = false, *, interpolation = "linear")]
 pub fn quantile(input: &Tensor, q: f64, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
-    Sorted::new(OP, input, dim, keepdim, true)?.at(q, None, interpolation)
+    Rows::new(OP, input, dim, keepdim)?.at(q, interpolation)
 }
 
 /// As [`quantile`], for several `q`: the result has them in its first dimension.
@@ -29,7 +30,7 @@ pub fn quantile(input: &Tensor, q: f64, dim: Option<i64>, keepdim: bool, interpo
 #[function(dim = None, keepdim = false, *, interpolation = "linear")]
 #[python(torch, method, name = "quantile")]
 pub fn quantiles(input: &Tensor, q: &Tensor, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
-    Sorted::new(OP, input, dim, keepdim, true)?.at_each(q, interpolation)
+    Sorted::new(Rows::new(OP, input, dim, keepdim)?, true)?.at_each(q, interpolation)
 }
 
 /// [`quantile`] of the elements that are not NaN; NaN where all are.
@@ -45,7 +46,7 @@ pub fn quantiles(input: &Tensor, q: &Tensor, dim: Option<i64>, keepdim: bool, in
 /// ```
 #[function(dim = None, keepdim = false, *, interpolation = "linear")]
 pub fn nanquantile(input: &Tensor, q: f64, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
-    Sorted::new(OP, input, dim, keepdim, false)?.at(q, None, interpolation)
+    Sorted::new(Rows::new(OP, input, dim, keepdim)?, false)?.at(q, None, interpolation)
 }
 
 /// As [`nanquantile`], for several `q`: the result has them in its first dimension.
@@ -61,7 +62,73 @@ pub fn nanquantiles(
     keepdim: bool,
     interpolation: &str,
 ) -> Result<Tensor> {
-    Sorted::new(OP, input, dim, keepdim, false)?.at_each(q, interpolation)
+    Sorted::new(Rows::new(OP, input, dim, keepdim)?, false)?.at_each(q, interpolation)
+}
+
+/// What quantiles are of.
+struct Rows {
+    op: &'static str,
+    elements: Tensor,
+    axis: usize,
+    /// The shape of a result.
+    shape: Shape,
+}
+
+impl Rows {
+    #[track_caller]
+    fn new(op: &'static str, input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Self> {
+        if !matches!(input.dtype(), DType::F32 | DType::F64) {
+            return Err(Error::dtype(op, "input", input.dtype(), "f32 or f64"));
+        }
+        let flat = if dim.is_none() || input.rank() == 0 { input.flatten_all()? } else { input.clone() };
+        let axis = normalize_dim(dim.unwrap_or(0), flat.rank(), op)?;
+        let mut shape = match dim {
+            Some(_) => input.shape().clone().into_dims(),
+            None => vec![1; input.rank()],
+        };
+        ensure(flat.dims()[axis] != 0, || wrong_shape(op, "input", input.shape(), "at least one element"))?;
+        match (shape.get_mut(axis), keepdim) {
+            (Some(len), true) => *len = 1,
+            (Some(_), false) if dim.is_some() => drop(shape.remove(axis)),
+            (_, false) => shape.clear(),
+            (None, true) => {}
+        }
+        Ok(Rows { op, elements: flat, axis, shape: shape.into() })
+    }
+
+    /// One quantile, NaN where any is NaN: one element or two are looked for, and nothing is sorted.
+    #[track_caller]
+    fn at(self, q: f64, interpolation: &str) -> Result<Tensor> {
+        check_q(self.op, q)?;
+        let place = q * (self.elements.dims()[self.axis] - 1) as f64;
+        let (first, weight) = match interpolation {
+            "linear" => (place.floor(), place - place.floor()),
+            "lower" => (place.floor(), 0.0),
+            "higher" => (place.ceil(), 0.0),
+            "nearest" => (place.round_ties_even(), 0.0),
+            "midpoint" => (place.floor(), if place.fract() == 0.0 { 0.0 } else { 0.5 }),
+            other => return Err(unknown(self.op, other)),
+        };
+        let (elements, count) = (self.elements.detach(), if weight > 0.0 { 2 } else { 1 });
+        let indices = f::argplace(&elements, self.axis, first as usize, count)?;
+        let indices = unless_nan(&elements, self.axis, &indices)?;
+        let found = f::gather(&self.elements, self.axis as i64, &indices)?;
+        if count == 1 {
+            return found.reshape(self.shape);
+        }
+        let [lower, higher] = [0, 1].map(|i| found.narrow(self.axis, i, 1));
+        f::lerp(&lower?, &higher?, weight.into())?.reshape(self.shape)
+    }
+}
+
+#[track_caller]
+fn check_q(op: &'static str, q: f64) -> Result<()> {
+    ensure((0.0..=1.0).contains(&q), || Error::value(op, "q", q, "a number from 0 to 1"))
+}
+
+fn unknown(op: &'static str, interpolation: &str) -> Error {
+    let accepted = "\"linear\", \"lower\", \"higher\", \"nearest\" or \"midpoint\"";
+    Error::value(op, "interpolation", interpolation, accepted)
 }
 
 /// The elements in order, NaN last, and what becomes of a quantile of them.
@@ -79,25 +146,9 @@ struct Sorted {
 
 impl Sorted {
     #[track_caller]
-    fn new(op: &'static str, input: &Tensor, dim: Option<i64>, keepdim: bool, with_nan: bool) -> Result<Self> {
-        if !matches!(input.dtype(), DType::F32 | DType::F64) {
-            return Err(Error::dtype(op, "input", input.dtype(), "f32 or f64"));
-        }
-        let flat = if dim.is_none() || input.rank() == 0 { input.flatten_all()? } else { input.clone() };
-        let axis = normalize_dim(dim.unwrap_or(0), flat.rank(), op)?;
-        let mut shape = match dim {
-            Some(_) => input.shape().clone().into_dims(),
-            None => vec![1; input.rank()],
-        };
-        ensure(flat.dims()[axis] != 0, || wrong_shape(op, "input", input.shape(), "at least one element"))?;
-        match (shape.get_mut(axis), keepdim) {
-            (Some(len), true) => *len = 1,
-            (Some(_), false) if dim.is_some() => drop(shape.remove(axis)),
-            (_, false) => shape.clear(),
-            (None, true) => {}
-        }
-        let elements = f::sort(&flat, axis as i64, false, false)?.0;
-        let (dim, end) = (&[axis as i64][..], (flat.dims()[axis] - 1) as f64);
+    fn new(Rows { op, elements, axis, shape }: Rows, with_nan: bool) -> Result<Self> {
+        let elements = f::sort(&elements, axis as i64, false, false)?.0;
+        let (dim, end) = (&[axis as i64][..], (elements.dims()[axis] - 1) as f64);
         let numbers = f::sum(&f::logical_not(&f::isnan(&elements)?)?, Some(dim), true, Some(DType::F64))?;
         let last = f::clamp(&numbers.affine(1.0, -1.0)?, Some(0.0.into()), None)?;
         let found = if with_nan {
@@ -105,13 +156,13 @@ impl Sorted {
         } else {
             last
         };
-        Ok(Sorted { op, elements, axis, last: found, end, shape: shape.into() })
+        Ok(Sorted { op, elements, axis, last: found, end, shape })
     }
 
     /// One quantile; `tracked` is its number as a tensor in f64, if that needs a gradient.
     #[track_caller]
     fn at(&self, q: f64, tracked: Option<Tensor>, interpolation: &str) -> Result<Tensor> {
-        ensure((0.0..=1.0).contains(&q), || Error::value(self.op, "q", q, "a number from 0 to 1"))?;
+        check_q(self.op, q)?;
         let place = tracked.map_or_else(|| self.last.affine(q, 0.0), |q| self.last.broadcast_mul(&q))?;
         let place = f::where_cond(&f::isnan(&place)?, self.end.into(), (&place).into())?;
         let (lower, higher) = (place.floor()?, place.ceil()?);
@@ -121,10 +172,7 @@ impl Sorted {
             "higher" => higher.clone(),
             "nearest" => f::round(&place, 0)?,
             "midpoint" => lower.add(&higher)?.affine(0.5, 0.0)?,
-            other => {
-                let accepted = "\"linear\", \"lower\", \"higher\", \"nearest\" or \"midpoint\"";
-                return Err(Error::value(self.op, "interpolation", other, accepted));
-            }
+            other => return Err(unknown(self.op, other)),
         };
         let weight = wanted.sub(&lower)?.to_dtype(self.elements.dtype())?;
         let element = |place: &Tensor| f::gather(&self.elements, self.axis as i64, &place.to_dtype(DType::I64)?);

@@ -1,7 +1,8 @@
 //! Diagonals read, written and made into matrices.
 
-use crate::functional as f;
+use opforge_runtime::alloc::Room;
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 use crate::ops::shape::diagonal::Diagonal;
 
@@ -124,13 +125,29 @@ pub fn triu_indices(
 
 fn triangle_indices(
     lower: bool,
-    size: [usize; 2],
+    [rows, columns]: [usize; 2],
     offset: i64,
     dtype: Option<DType>,
     device: Option<Device>,
 ) -> Result<Tensor> {
-    let ones = Tensor::ones(&size[..], DType::Bool, &Device::Cpu)?;
-    let kept = if lower { f::tril(&ones, offset)? } else { f::triu(&ones, offset)? };
-    let places = f::nonzero(&kept)?.t()?.contiguous()?;
+    // What a row has: the columns up to the diagonal, or from it on.
+    let within = |row: usize| {
+        let diagonal = (row as i128 + i128::from(offset) + i128::from(lower)).clamp(0, columns as i128) as usize;
+        if lower { 0..diagonal } else { diagonal..columns }
+    };
+    let count = (0..rows).try_fold(0usize, |sum, row| sum.checked_add(within(row).len())).unwrap_or(usize::MAX);
+    Shape::from([2, count]).check("triangle_indices", DType::I64.size_in_bytes())?;
+    let mut places = Room::filled(2 * count, 0i64)?;
+    let (mut of_rows, mut of_columns) = places.split_at_mut(count);
+    for row in 0..rows {
+        let own = within(row);
+        let (now, rest) = of_rows.split_at_mut(own.len());
+        now.fill(row as i64);
+        of_rows = rest;
+        let (now, rest) = of_columns.split_at_mut(own.len());
+        now.iter_mut().zip(own).for_each(|(place, column)| *place = column as i64);
+        of_columns = rest;
+    }
+    let places = Tensor::from_room(places, (2, count), &Device::Cpu)?;
     places.to_dtype(dtype.unwrap_or(DType::I64))?.to_device(&f::device_or_default("triangle_indices", device)?)
 }

@@ -1,5 +1,7 @@
 //! Tensors joined, and grids of them.
 
+use opforge_runtime::alloc::Room;
+
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -143,22 +145,37 @@ pub fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {
 #[function(r = 2, with_replacement = false)]
 pub fn combinations(input: &Tensor, r: usize, with_replacement: bool) -> Result<Tensor> {
     ensure(input.rank() == 1, || wrong_shape(OP, "input", input.shape(), "a vector"))?;
-    // Coordinates of a grid of `r` dimensions, of which the ascending ones are kept.
     const MOST: usize = 16;
     ensure(r <= MOST, || Error::value(OP, "r", r, format!("at most {MOST}")))?;
-    let positions = Tensor::arange(0, input.elem_count() as i64, input.device())?;
-    let grid = meshgrid(&vec![positions; r], "ij")?.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?;
-    if grid.is_empty() {
+    if r == 0 {
         return Tensor::zeros(0, input.dtype(), input.device());
     }
-    let mut ascending = Tensor::ones(grid[0].elem_count(), DType::Bool, input.device())?;
-    for pair in grid.windows(2) {
-        let (a, b) = ((&pair[0]).into(), (&pair[1]).into());
-        let ordered = if with_replacement { f::le(a, b)? } else { f::lt(a, b)? };
-        ascending = f::logical_and((&ascending).into(), (&ordered).into())?;
+    let (places, count) = chosen(input.elem_count(), r, with_replacement)?;
+    let places = Tensor::from_room(places, count * r, input.device())?;
+    f::index_select(input, 0, &places)?.reshape((count, r))
+}
+
+/// All choices of `r` numbers below `n`, ascending, one after another, and how many there are; with `again` numbers may be equal.
+#[track_caller]
+fn chosen(n: usize, r: usize, again: bool) -> Result<(Room<i64>, usize)> {
+    // As many strictly ascending ones among more numbers.
+    let of = if again && n > 0 { n + r - 1 } else { n };
+    let count =
+        (0..r as u128).try_fold(1u128, |count, i| Some(count.checked_mul((of as u128).saturating_sub(i))? / (i + 1)));
+    let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+    Shape::from([count, r]).check("combinations", DType::I64.size_in_bytes())?;
+    let mut places = Room::with_capacity(count * r)?;
+    let step = i64::from(!again);
+    let mut choice: SmallVec<[i64; 16]> = (0..r as i64).map(|i| i * step).collect();
+    for _ in 0..count {
+        choice.iter().try_for_each(|&place| places.push(place))?;
+        // The last that can grow does, and those after it start anew.
+        let most = |i: usize| n as i64 - 1 - (r - 1 - i) as i64 * step;
+        let Some(grows) = (0..r).rev().find(|&i| choice[i] < most(i)) else { break };
+        choice[grows] += 1;
+        (grows + 1..r).for_each(|i| choice[i] = choice[i - 1] + step);
     }
-    let rows = f::index_get(&f::stack(&grid, 1)?, &[Some(ascending)])?;
-    f::index_get(input, &[Some(rows)])
+    Ok((places, count))
 }
 
 /// Matrices along the diagonal of a matrix, zeros elsewhere; vectors are rows. Dtypes are promoted.

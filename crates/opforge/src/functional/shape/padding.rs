@@ -1,9 +1,7 @@
 //! Elements added around a tensor, and boxes cut out of it.
 
-use crate::functional as f;
-use opforge_runtime::alloc::Room;
-
 use crate::ops::prelude::*;
+use crate::ops::shape::extend::{Beyond, Extend};
 use crate::ops::shape::window::Window;
 
 functions! { pad }
@@ -32,10 +30,10 @@ pub fn pad(input: &Tensor, pad: &[i64], mode: &str, value: Option<f64>) -> Resul
     if mode == "constant" {
         return pad_constant(&cut(input, &sides)?, &sides, value.unwrap_or(0.0));
     }
-    let source = match mode {
-        "reflect" => reflected,
-        "replicate" => replicated,
-        "circular" => wrapped,
+    let beyond = match mode {
+        "reflect" => Beyond::Reflected,
+        "replicate" => Beyond::Repeated,
+        "circular" => Beyond::Wrapped,
         other => {
             return Err(Error::value(OP, "mode", other, "\"constant\", \"reflect\", \"replicate\" or \"circular\""));
         }
@@ -45,8 +43,7 @@ pub fn pad(input: &Tensor, pad: &[i64], mode: &str, value: Option<f64>) -> Resul
     if sides.is_empty() {
         return input.copy();
     }
-    let step = |t: Tensor, (dim, sides): &(usize, [i64; 2])| pad_from(&t, *dim, *sides, source);
-    sides.iter().try_fold(input, step)
+    pad_beyond(&input, &sides, beyond)
 }
 
 /// Without what negative sizes cut off.
@@ -87,38 +84,39 @@ fn pad_constant(t: &Tensor, sides: &[(usize, [i64; 2])], value: f64) -> Result<T
     overlay(window, &Tensor::full_scalar(value, shape, t.dtype(), t.device())?, t)
 }
 
-/// Where the element at place `i`, which may lie outside of `0..len`, comes from; `None` if it lies too far outside.
-type Source = fn(i: i64, len: i64) -> Option<i64>;
-
-fn reflected(i: i64, len: i64) -> Option<i64> {
-    let place = if i < 0 {
-        -i
-    } else if i < len {
-        i
-    } else {
-        2 * (len - 1) - i
-    };
-    (0..len).contains(&place).then_some(place)
-}
-
-fn replicated(i: i64, len: i64) -> Option<i64> {
-    (len > 0).then(|| i.clamp(0, len - 1))
-}
-
-fn wrapped(i: i64, len: i64) -> Option<i64> {
-    (len > 0 && (-len..2 * len).contains(&i)).then(|| i.rem_euclid(len))
-}
-
 #[track_caller]
-fn pad_from(t: &Tensor, dim: usize, [before, after]: [i64; 2], source: Source) -> Result<Tensor> {
-    let len = t.dims()[dim] as i64;
-    let refused =
-        || Error::value("pad", "pad", format!("{:?}", [before, after]), format!("sizes that fit the length {len}"));
-    let (start, end) = before.checked_neg().zip(len.checked_add(after)).ok_or_else(refused)?;
-    let count = end.checked_sub(start).ok_or_else(refused)?;
-    Shape::from(count.max(0) as usize).check("pad", DType::I64.size_in_bytes())?;
-    let count = count.max(0) as usize;
-    let mut places = Room::with_capacity(count)?;
-    (start..end).try_for_each(|i| places.push(source(i, len).ok_or_else(refused)?))?;
-    f::index_select(t, dim as i64, &Tensor::from_room(places, count, t.device())?)
+fn pad_beyond(input: &Tensor, sides: &[(usize, [i64; 2])], beyond: Beyond) -> Result<Tensor> {
+    let mut op = Extend { before: smallvec![0; input.rank()], after: smallvec![0; input.rank()], beyond };
+    for &(dim, [before, after]) in sides {
+        let len = input.dims()[dim] as i64;
+        check_beyond(len, [before, after], beyond)?;
+        if before.saturating_add(after) <= -len {
+            // Everything is cut off.
+            continue;
+        }
+        (op.before[dim], op.after[dim]) = (before.max(0) as usize, after.max(0) as usize);
+    }
+    let whole = dispatch1(&op, &[input])?;
+    if sides.iter().all(|(_, sides)| sides.iter().all(|&n| n >= 0)) {
+        return Ok(whole);
+    }
+    let cut = sides.iter().try_fold(whole, |t, &(dim, [before, after])| {
+        let [before, after] = [before, after].map(|n| n.min(0).unsigned_abs() as usize);
+        let len = t.dims()[dim];
+        t.narrow(dim, before.min(len), len.saturating_sub(before).saturating_sub(after))
+    });
+    cut?.contiguous()
+}
+
+/// Refuses sizes beyond what there is.
+#[track_caller]
+fn check_beyond(len: i64, [before, after]: [i64; 2], beyond: Beyond) -> Result<()> {
+    let ends = before.checked_neg().zip(len.checked_add(after));
+    let fits = |(start, end): (i64, i64)| {
+        end.checked_sub(start).is_some()
+            && (end <= start || [start, end - 1].iter().all(|&i| beyond.source(i, len).is_some()))
+    };
+    ensure(ends.is_some_and(fits), || {
+        Error::value("pad", "pad", format!("{:?}", [before, after]), format!("sizes that fit the length {len}"))
+    })
 }

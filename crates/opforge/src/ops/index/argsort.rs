@@ -114,7 +114,7 @@ fn samples() -> Vec<Sample> {
 }
 
 /// The place of the element that comes `index[dim]`-th: it has that many before it.
-fn order(x: &Array, dim: usize, descending: bool) -> Array {
+pub(super) fn order(x: &Array, dim: usize, descending: bool) -> Array {
     Array::from_fn(&x.shape, |index| {
         let at = |n: usize| {
             let mut index = index.to_vec();

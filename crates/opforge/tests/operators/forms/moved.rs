@@ -1,7 +1,7 @@
 //! Matrices' products and elements moved.
 
 use opforge::declaration::Array;
-use opforge_tile::forms::{Contract, Move};
+use opforge_tile::forms::{Beyond, Contract, Move};
 
 pub fn contract(form: &Contract, x: &[Array], shape: &[usize]) -> Array {
     let depth = *x[0].shape.last().expect("a matrix");
@@ -36,6 +36,18 @@ pub fn moved(form: &Move, x: &[Array], shape: &[usize]) -> Array {
         Move::Flip { axes } => Array::from_fn(shape, |index| {
             let of = |(d, &i): (usize, &usize)| if axes.contains(&d) { shape[d] - 1 - i } else { i };
             x[0].at(&index.iter().enumerate().map(of).collect::<Vec<_>>())
+        }),
+        Move::Extend { before, beyond } => Array::from_fn(shape, |index| {
+            let from = |(d, &at): (usize, &usize)| {
+                let (i, n) = (at as i64 - before[d] as i64, x[0].shape[d] as i64);
+                let outside = match beyond {
+                    Beyond::Reflected => i.abs().min(2 * (n - 1) - i),
+                    Beyond::Repeated => i.clamp(0, n - 1),
+                    Beyond::Wrapped => i.rem_euclid(n),
+                };
+                (if (0..n).contains(&i) { i } else { outside }) as usize
+            };
+            x[0].at(&index.iter().enumerate().map(from).collect::<Vec<_>>())
         }),
         &Move::Triangle { lower, diagonal } => Array::from_fn(shape, |index| {
             let above = index[index.len() - 1] as i64 - index[index.len() - 2] as i64;

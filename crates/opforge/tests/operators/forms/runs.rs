@@ -1,7 +1,7 @@
 //! What is found along an axis.
 
 use opforge::declaration::Array;
-use opforge_tile::forms::{Extreme, Running, Scan, Search, Sort};
+use opforge_tile::forms::{Extreme, Rank, Running, Scan, Search, Sort};
 
 /// The elements along an axis at an index, whose own place there does not matter.
 fn line(x: &Array, axis: usize, index: &[usize]) -> Vec<f64> {
@@ -54,6 +54,16 @@ pub fn sort(form: &Sort, x: &[Array], shape: &[usize]) -> Array {
             let mut order: Vec<usize> = (0..line.len()).collect();
             order.sort_by(|&a, &b| if descending { line[b].total_cmp(&line[a]) } else { line[a].total_cmp(&line[b]) });
             order[index[axis]] as f64
+        }),
+        Sort::Place { axis, rank } => Array::from_fn(shape, |index| {
+            let line = line(&x[0], axis, index);
+            let mut order: Vec<usize> = (0..line.len()).collect();
+            order.sort_by(|&a, &b| line[a].total_cmp(&line[b]));
+            let first = match rank {
+                Rank::At(first) => first,
+                Rank::MiddleNumber => line.iter().filter(|x| !x.is_nan()).count().saturating_sub(1) / 2,
+            };
+            order[first + index[axis]] as f64
         }),
         Sort::Search { right } => Array::from_fn(shape, |index| {
             let last = x[0].shape.len() - 1;

@@ -58,15 +58,9 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Lines<K> 
     unsafe fn read(&self, i: usize, n: usize) -> [Self::Vector; K] {
         let mut elements = [VectorOf::<E, S>::splat(0.0); K];
         for (k, element) in elements.iter_mut().enumerate() {
-            let (from, step) = (self.places.input(k, i), self.places.step[k]);
+            let step = if FLAT { 1 } else { self.places.step[k] };
             // SAFETY: the places are the row's.
-            *element = unsafe {
-                match step {
-                    _ if FLAT => load_strided::<S, E>(from, n, 1),
-                    0 => VectorOf::<E, S>::splat(from.read().to_f64()),
-                    _ => load_strided::<S, E>(from, n, step),
-                }
-            };
+            *element = unsafe { load_strided::<S, E>(self.places.input(k, i), n, step) };
         }
         elements
     }

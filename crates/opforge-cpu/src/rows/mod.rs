@@ -42,14 +42,6 @@ pub fn rows<const K: usize>(
     outputs: &[&Meta],
 ) -> Result<Arc<dyn HostKernel>> {
     const { assert!(K > 0, "a function of rows has an input") };
-    let gathered = |input: &&Meta| !input.layout.is_contiguous() && is_across(axis, input, outputs);
-    if inputs.iter().any(gathered) {
-        return with_contiguous(&inputs, |copies| {
-            let mut inputs = inputs;
-            inputs.copy_from_slice(copies);
-            rows(op, f, axis, inputs, outputs)
-        });
-    }
     let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
     let whole = outputs[0];
     let of_one_shape = inputs.iter().all(|m| m.shape() == whole.shape());
@@ -67,15 +59,6 @@ pub fn rows<const K: usize>(
         DType::F64 => Ok(kernel::<f64, _, K>(f, space, tensors)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
-}
-
-/// Whether an input's rows lie across those of the outputs: either walk would take an element of each cache line.
-fn is_across(axis: usize, input: &Meta, outputs: &[&Meta]) -> bool {
-    let Some(whole) = outputs.first().filter(|whole| whole.rank() == input.rank() && axis < whole.rank()) else {
-        return false;
-    };
-    let [from, to] = [input, whole].map(|meta| meta.layout.stride()[axis]);
-    input.dims()[axis] > 1 && from > 0 && (from == 1) != (to == 1)
 }
 
 /// The rows of all tensors: inputs first, then outputs.

@@ -47,7 +47,7 @@ fn to_odd(x: f64) -> f32 {
     let back = f64::from(near);
     let beyond = u32::from(back.abs() > x.abs());
     let inexact = u32::from(back != x && x.is_finite());
-    f32::from_bits(near.to_bits() - (beyond & inexact) | inexact)
+    f32::from_bits((near.to_bits() - (beyond & inexact)) | inexact)
 }
 
 #[cfg(test)]

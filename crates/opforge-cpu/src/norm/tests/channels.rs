@@ -114,7 +114,7 @@ fn norms_of_channels_and_their_gradients() {
 fn columns_of_large_numbers() {
     for_every_isa(|| {
         let large = |i: usize| if i % 3 == 1 { 1e30 } else { 1.0 };
-        let sign = |i: usize| if i / 3 % 2 == 0 { -1.0 } else { 1.0 };
+        let sign = |i: usize| if (i / 3).is_multiple_of(2) { -1.0 } else { 1.0 };
         let x = Array::contiguous(DType::F32, &[4, 3], |i| sign(i) * large(i));
         let stat = Meta::contiguous(DType::F32, 3);
         let outputs = [x.meta.clone(), stat.clone(), stat];

@@ -123,6 +123,8 @@ CASES = [
     case("one_hot", lambda i: np.eye(4, dtype=int)[i], np.array([[0, 3], [1, 1]])),
     case("one_hot", lambda i, n: np.eye(n, dtype=int)[i], np.array([0, 3]), 5),
     # In order.
+    case("argplace", lambda x, dim, place, count: order(x, dim).take(range(place, place + count), dim), X, 1, 2, 1),
+    case("argplace", lambda x, dim, place, count: order(x, dim).take(range(place, place + count), dim), X, 0, 0, 2),
     case("argsort", order, X),
     case("argsort", order, X, 0, True),
     case("argsort", lambda x, stable: order(x), TIES, stable=True),

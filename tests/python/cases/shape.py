@@ -69,6 +69,10 @@ def split_sections(x, sizes, dim=0):
     return np.split(x, np.cumsum(sizes)[:-1], axis=dim)
 
 
+def extend(x, before, after, mode):
+    return np.pad(x, list(zip(before, after)), {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
+
+
 def pad(x, widths, mode="constant", value=0.0):
     pairs = [(0, 0)] * (x.ndim - len(widths) // 2) + list(zip(widths[::2], widths[1::2]))[::-1]
     cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape))
@@ -158,6 +162,7 @@ CASES = [
     case("pad", pad, X, (1, 2)),
     case("pad", pad, X, (1, -1, 0, 2), value=0.5),
     case("pad", pad, X, (-1, 2, 2, -1), mode="circular"),
+    *(case("extend", extend, X, (1, 0, 2), (0, 1, 1), mode) for mode in ("reflect", "replicate", "circular")),
     *(case("pad", pad, X, (1, 2), mode=mode) for mode in ("reflect", "replicate", "circular")),
     *(case(f"{name}_each", lambda tensors, f=f: list(map(f, tensors)), [M, V]) for name, f in [("atleast_1d", np.atleast_1d), ("atleast_2d", np.atleast_2d)]),
     case("atleast_3d_each", lambda tensors: list(map(np.atleast_3d, tensors)), [M, V]),

@@ -9,7 +9,7 @@ use opforge_runtime::HostKernel;
 use super::Windows;
 use super::check_output;
 use super::max_near::MaxNear;
-use super::windows::{Planes, Tap};
+use super::windows::{Planes, Span, Tap};
 use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
@@ -124,7 +124,10 @@ impl<T: Compared> Routine for MaxOfAny<T> {
                 let places = std::slice::from_raw_parts_mut(places, n);
                 best.fill(T::LEAST);
                 places.fill(-1);
-                self.planes.each_row(line, |row| self.row(x, row, best, places));
+                match self.planes.axes[2].sliding() {
+                    Some(_) => self.planes.each_row(line, |row| self.row(x, row, best, places)),
+                    None => self.adaptive(x, line, best, places),
+                }
             }
         }
     }
@@ -140,26 +143,33 @@ impl<T: Compared> MaxOfAny<T> {
         let axis = &self.planes.axes[2];
         // SAFETY: `x + row` is a readable line of the input; positions of taps and spans are within it.
         unsafe {
-            match axis.taps() {
-                Some(taps) => taps.enumerate().for_each(|(i, tap)| {
-                    look_at(i);
-                    update_run(x, row, tap, best, places);
-                }),
-                None => {
-                    for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
-                        let span = axis.span(output);
-                        // Comparisons that do not wait for each other tell most rows that have nothing to take.
-                        let beats = |any: bool, at: usize| any | (*x.add(row + at)).beats(*best);
-                        if *place >= 0 && !span.positions().fold(false, beats) {
-                            continue;
-                        }
-                        for (i, at) in span.positions().enumerate() {
-                            look_at(i);
-                            update(*x.add(row + at), (row + at) as i64, best, place);
-                        }
+            for (i, tap) in axis.taps().into_iter().flatten().enumerate() {
+                look_at(i);
+                update_run(x, row, tap, best, places);
+            }
+        }
+    }
+
+    /// Compares with all lines of the plane `x` that adaptive windows have.
+    ///
+    /// # Safety
+    /// The plane is one of the input.
+    #[inline(always)]
+    unsafe fn adaptive(&self, x: *const T, line: usize, best: &mut [T], places: &mut [i64]) {
+        for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
+            let Span { first, count, .. } = self.planes.axes[2].span(output);
+            self.planes.each_row(line, |row| {
+                // SAFETY: the span is within the line, which is one of the plane's.
+                let elements = unsafe { std::slice::from_raw_parts(x.add(row + first), count) };
+                // Comparisons that do not wait for each other tell most rows that have nothing to take.
+                let beaten = elements.iter().fold(false, |any, x| any | x.beats(*best));
+                if *place < 0 || beaten {
+                    for (i, &x) in elements.iter().enumerate() {
+                        look_at(i);
+                        update(x, (row + first + i) as i64, best, place);
                     }
                 }
-            }
+            });
         }
     }
 }

@@ -81,8 +81,11 @@ impl Axis {
         match self.kind {
             Kind::Adaptive => {
                 let (n, m) = (self.input as u128, self.output as u128);
-                let (from, to) = (output as u128 * n / m, ((output as u128 + 1) * n).div_ceil(m));
-                Span { first: from as usize, step: 1, count: (to - from) as usize }
+                let (from, to) = match (output + 1).checked_mul(self.input) {
+                    Some(end) => ((end - self.input) / self.output, end.div_ceil(self.output)),
+                    None => ((output as u128 * n / m) as usize, ((output as u128 + 1) * n).div_ceil(m) as usize),
+                };
+                Span { first: from, step: 1, count: to - from }
             }
             Kind::Sliding { kernel, window } => {
                 let start = (output * window.stride) as isize - window.padding as isize;

@@ -45,7 +45,8 @@ pub fn rows<const K: usize>(
     let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
     let whole = outputs[0];
     let of_one_shape = inputs.iter().all(|m| m.shape() == whole.shape());
-    if whole.layout.is_contiguous() && of_one_shape && !space.is_read_in_vectors(tensors) {
+    let has_gaps = inputs.iter().any(|m| !m.layout.is_contiguous());
+    if whole.layout.is_contiguous() && of_one_shape && has_gaps && !space.is_read_in_vectors(tensors) {
         let flat = inputs.map(|m| Meta::contiguous(m.dtype, m.shape()));
         if Space::new(op, axis, &flat.each_ref(), outputs)?.is_read_in_vectors(tensors) {
             // Of strided or repeated inputs, rows are read one element at a time: a copy is quicker.

@@ -73,10 +73,7 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
                 unsafe {
                     let row = std::slice::from_raw_parts(sorted.get().add(i / self.per_row * self.len), self.len);
                     let value = *values.get().add(i);
-                    let place = match self.right {
-                        true => count_while(row, |x| !less(value, x)),
-                        false => count_while(row, |x| less(x, value)),
-                    };
+                    let place = place(row, value, self.right);
                     out.get().add(i).write(I::from_f64(place as f64));
                 }
             }
@@ -86,6 +83,18 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
 
     fn cost(&self) -> u64 {
         10 + 5 * self.count as u64 * u64::from(usize::BITS - self.len.leading_zeros())
+    }
+}
+
+/// How many elements of an ascending row, in which NaN comes last, are less than a value; or, if `right`, not greater.
+#[inline(always)]
+#[allow(clippy::eq_op)]
+fn place<T: WithDType>(row: &[T], value: T, right: bool) -> usize {
+    match (value == value, right) {
+        (true, false) => count_while(row, |x| x < value),
+        (true, true) => count_while(row, |x| x <= value),
+        (false, false) => count_while(row, |x| x == x),
+        (false, true) => row.len(),
     }
 }
 
@@ -99,11 +108,4 @@ fn count_while<T: Copy>(row: &[T], holds: impl Fn(T) -> bool) -> usize {
         len -= half;
     }
     from + usize::from(len == 1 && holds(row[from]))
-}
-
-/// The order in which NaN comes last.
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn less<T: WithDType>(a: T, b: T) -> bool {
-    (a < b) | ((a == a) & (b != b))
 }

@@ -68,9 +68,9 @@ pub fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
     ensure(!same && input.rank() >= 2, || Error::value(OP, "dims", format!("{dims:?}"), "two different dimensions"))?;
     match k.rem_euclid(4) {
         0 => input.copy(),
-        1 => f::flip(&f::transpose(input, first, second)?, &[first]),
+        1 => f::transpose(&f::flip(input, &[second])?, first, second),
         2 => f::flip(input, dims),
-        _ => f::flip(&f::transpose(input, first, second)?, &[second]),
+        _ => f::transpose(&f::flip(input, &[first])?, first, second),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `unfold(x, dim, size, step)`: sliding windows along a dimension.
 
 use super::narrow::Narrow;
+use crate::functional::constant_in;
 use crate::ops::prelude::*;
 use crate::ops::reduce::var::widened;
 
@@ -48,7 +49,7 @@ pub(crate) fn folded(windows: &Tensor, of: &Unfold, dilation: usize, len: usize)
     let mut shape = windows.dims()[..last].to_vec();
     let count = std::mem::replace(&mut shape[of.dim], len);
     if count == 0 || windows.elem_count() == 0 {
-        return Tensor::zeros(shape, windows.dtype(), windows.device());
+        return constant_in(Tensor::zeros(shape, windows.dtype(), windows.device())?, &[windows]);
     }
     let most = if dilation == 1 { of.step } else { 1 };
     let term = |from: usize| {

@@ -13,7 +13,7 @@ in_double! {
     bessel_k1 = k1;
     /// `K_0(x) exp(x)`. Error: f32 0.51, f64 4.
     bessel_k0e = k0_scaled;
-    /// `K_1(x) exp(x)`. Error: f32 0.51, f64 4.
+    /// `K_1(x) exp(x)`. Error: f32 0.51, f64 5.
     bessel_k1e = k1_scaled;
 }
 

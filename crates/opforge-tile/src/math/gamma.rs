@@ -10,9 +10,9 @@ use super::{fitted, in_double, sin, tan};
 use crate::Float;
 
 in_double! {
-    /// The logarithm of the magnitude of the gamma function. Error: f32 0.51, f64 8; of negative arguments near its zeros so many units of 1.
+    /// The logarithm of the magnitude of the gamma function. Error: f32 0.51, f64 8; of negative arguments near its zeros so many units of what it is of `1 - x`.
     lgamma = log_gamma;
-    /// The slope of [`lgamma`]; NaN for negative integers. Error: f32 0.51, f64 6; of negative arguments near its zeros so many units of 1.
+    /// The slope of [`lgamma`]; NaN for negative integers. Error: f32 0.51, f64 6; of negative arguments near its zeros so many units of what it is of `1 - x`.
     digamma = psi;
 }
 

@@ -174,7 +174,7 @@ errors! {
     erf: Erf, libm::erf, 1.5, 2.0;
     erfc: Erfc, libm::erfc, 0.51, 10.0;
     lgamma: Lgamma, libm::lgamma, 0.51, 24.0, least 1.0;
-    j0: J0, libm::j0, 0.51, 4.0, least 0.25;
+    j0: J0, libm::j0, 0.51, 7.0, least 0.25;
     sigmoid_: Sigmoid, sigmoid, 2.8, 4.0;
     silu: Silu, |x| x * sigmoid(x), 3.5, 4.0, least 1e-36;
     gelu_: Gelu, gelu, 3.2, 6.0, least 0.125;

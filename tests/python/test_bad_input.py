@@ -322,3 +322,13 @@ def test_recursion_in_data_is_refused():
         deep = [deep]
     with pytest.raises((ValueError, TypeError, RuntimeError, RecursionError)):
         torch.tensor(deep)
+
+
+def test_indices_of_triangles_of_long_matrices_are_refused_or_few():
+    """They were counted row by row, for minutes."""
+    for indices in torch.tril_indices, torch.triu_indices:
+        with pytest.raises(RuntimeError):
+            indices(2**62, 2**62)
+        assert indices(2**62, 0).shape == indices(2**62, 0, offset=-(2**61)).shape == (2, 0)
+    assert torch.triu_indices(2**62, 1).tolist() == [[0], [0]]
+    assert torch.tril_indices(2**62, 3, offset=2 - 2**62).tolist() == [[2**62 - 2, 2**62 - 1, 2**62 - 1], [0, 0, 1]]

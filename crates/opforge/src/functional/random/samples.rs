@@ -48,8 +48,8 @@ pub fn randperm(
     let shape = size_to_shape(OP, &[n])?;
     let device = f::device_or_default(OP, device)?;
     let keys = draw(Rand::of(0.0, 1.0), &shape, DType::F64, &device, generator.as_ref())?;
-    let order = if device == Device::Cpu && i32::try_from(n).is_ok() {
-        shuffled(&keys)?
+    let order = if i32::try_from(n).is_ok() && device != Device::Meta {
+        shuffled(&keys.to_device(&Device::Cpu)?)?.to_device(&device)?
     } else {
         // The order of numbers of 53 random bits: among a million of them, two are equal once in 20,000 times.
         f::argsort(&keys, 0, false, false)?

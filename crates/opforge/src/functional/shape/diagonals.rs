@@ -123,6 +123,15 @@ pub fn triu_indices(
     triangle_indices(false, [row, col], offset, dtype, device)
 }
 
+/// How many elements of a `rows` by `columns` matrix lie on and below a diagonal.
+fn on_and_below([rows, columns]: [i128; 2], offset: i128) -> i128 {
+    // Rows before the first have none, those from the last on all of theirs; those between have one more each.
+    let first = (-offset).clamp(0, rows);
+    let last = (columns - offset).clamp(first, rows);
+    let between = last - first;
+    between * (first + offset + 1) + between * (between - 1) / 2 + (rows - last) * columns
+}
+
 fn triangle_indices(
     lower: bool,
     [rows, columns]: [usize; 2],
@@ -130,21 +139,25 @@ fn triangle_indices(
     dtype: Option<DType>,
     device: Option<Device>,
 ) -> Result<Tensor> {
-    // What a row has: the columns up to the diagonal, or from it on.
-    let within = |row: usize| {
-        let diagonal = (row as i128 + i128::from(offset) + i128::from(lower)).clamp(0, columns as i128) as usize;
-        if lower { 0..diagonal } else { diagonal..columns }
+    // No tensor is longer, and rows without columns are none.
+    let length = |n: usize| n.min(i64::MAX as usize) as i128;
+    let (width, shift) = (length(columns), i128::from(offset));
+    let all = if width > 0 { length(rows) } else { 0 };
+    let (of_row, count) = match lower {
+        true => ((-shift).clamp(0, all)..all, on_and_below([all, width], shift)),
+        false => (0..(width - shift).clamp(0, all), all * width - on_and_below([all, width], shift - 1)),
     };
-    let count = (0..rows).try_fold(0usize, |sum, row| sum.checked_add(within(row).len())).unwrap_or(usize::MAX);
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
     Shape::from([2, count]).check("triangle_indices", DType::I64.size_in_bytes())?;
     let mut places = Room::filled(2 * count, 0i64)?;
     let (mut of_rows, mut of_columns) = places.split_at_mut(count);
-    for row in 0..rows {
-        let own = within(row);
-        let (now, rest) = of_rows.split_at_mut(own.len());
+    for row in of_row {
+        let diagonal = (row + shift + i128::from(lower)).clamp(0, width);
+        let own = if lower { 0..diagonal } else { diagonal..width };
+        let (now, rest) = of_rows.split_at_mut((own.end - own.start) as usize);
         now.fill(row as i64);
         of_rows = rest;
-        let (now, rest) = of_columns.split_at_mut(own.len());
+        let (now, rest) = of_columns.split_at_mut((own.end - own.start) as usize);
         now.iter_mut().zip(own).for_each(|(place, column)| *place = column as i64);
         of_columns = rest;
     }

@@ -91,21 +91,9 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
 #[allow(clippy::eq_op)]
 fn place<T: WithDType>(row: &[T], value: T, right: bool) -> usize {
     match (value == value, right) {
-        (true, false) => count_while(row, |x| x < value),
-        (true, true) => count_while(row, |x| x <= value),
-        (false, false) => count_while(row, |x| x == x),
+        (true, false) => row.partition_point(|&x| x < value),
+        (true, true) => row.partition_point(|&x| x <= value),
+        (false, false) => row.partition_point(|&x| x == x),
         (false, true) => row.len(),
     }
-}
-
-/// How many elements fulfil a condition that all those before one that does fulfil too: by bisection, without a jump that depends on elements.
-#[inline(always)]
-fn count_while<T: Copy>(row: &[T], holds: impl Fn(T) -> bool) -> usize {
-    let (mut from, mut len) = (0, row.len());
-    while len > 1 {
-        let half = len / 2;
-        from = std::hint::select_unpredictable(holds(row[from + half - 1]), from + half, from);
-        len -= half;
-    }
-    from + usize::from(len == 1 && holds(row[from]))
 }

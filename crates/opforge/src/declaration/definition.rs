@@ -43,6 +43,8 @@ impl DTypes {
     pub const NUMERIC: DTypes = DTypes::FLOATS.and(DTypes::INTS);
     /// Floats, integers and bool.
     pub const REAL: DTypes = DTypes::NUMERIC.and(DTypes::of(&[DType::Bool]));
+    /// Floats, integers and complex numbers.
+    pub const NUMBERS: DTypes = DTypes::NUMERIC.and(DTypes::of(&[DType::C64, DType::C128]));
     /// Every dtype that is computed in.
     pub const COMPUTED: DTypes = DTypes::REAL.and(DTypes::of(&[DType::C64, DType::C128]));
     /// What matrices are factored in: f32, f64, c64, c128.

@@ -130,6 +130,8 @@ pub struct Sample {
     pub full_rank: bool,
     /// Whether elements are computed with here, though other calls of the operator only move them.
     pub computes: bool,
+    /// Whether the reference is one of real numbers, from which nothing follows for complex ones.
+    pub of_reals: bool,
     up_to_sign: bool,
     reference: Reference,
 }
@@ -170,6 +172,7 @@ impl Sample {
             inputs,
             smooth: true,
             computes: false,
+            of_reals: false,
             finite: false,
             spreads: false,
             full_rank: false,
@@ -189,6 +192,11 @@ impl Sample {
         Sample { smooth: false, ..self }
     }
 
+    /// The same sample, whose reference is one of real numbers: it is no linear function, of which both parts of complex numbers are an example.
+    pub fn of_reals(self) -> Self {
+        Sample { of_reals: true, ..self }
+    }
+
     /// The same sample, of a call that computes with elements where others of its operator only move them.
     pub fn computing(self) -> Self {
         Sample { computes: true, ..self }
@@ -199,6 +207,7 @@ impl Sample {
     pub fn dtypes(&self, operator: DTypes) -> DTypes {
         match operator {
             DTypes::FACTORED => operator.common(DTypes::REAL),
+            _ if self.of_reals => operator.common(DTypes::REAL),
             _ if self.computes => operator.common(DTypes::COMPUTED),
             _ => operator,
         }

@@ -235,7 +235,7 @@ pub fn binary_samples<F: Binary>(f: F, a: Range<f64>, b: Range<f64>, reference: 
         (true, true) => sample.rough(),
         (false, _) => sample.on(f64::floor).rough(),
     };
-    samples.into_iter().map(suited).collect()
+    samples.into_iter().map(suited).map(|sample| if F::COMPLEX { sample.of_reals() } else { sample }).collect()
 }
 
 /// Samples of an operator of two operands in equal and in broadcast shapes.

@@ -30,8 +30,8 @@ pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
         let base = definition.dtypes.iter().find(|d| d.is_float()).unwrap_or(DType::F32);
         let contents: Vec<Content> = sample.inputs.iter().map(|a| a.content).collect();
         for dtype in DType::ALL {
-            let factored = definition.dtypes == DTypes::FACTORED && dtype.is_complex();
-            let taken = factored || sample.dtypes(definition.dtypes).contains(dtype);
+            let taken = dtype.is_complex() && definition.dtypes.contains(dtype)
+                || sample.dtypes(definition.dtypes).contains(dtype);
             if contents.contains(&Content::Real) && !taken {
                 report.case(definition, &sample, format_args!("{dtype}"), || refused(&sample, Types::real(dtype)));
             }

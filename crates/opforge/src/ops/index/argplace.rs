@@ -70,14 +70,18 @@ fn samples() -> Vec<Sample> {
     let sample = |dim: usize, rank: Rank, shape: &'static [usize], count: usize| {
         let op = ArgPlace { dim, rank, count };
         let wanted = move |x: &Array| {
-            let (mut shape, first) =
-                (x.shape.clone(), if let Rank::At(first) = rank { first } else { (x.shape[dim] - 1) / 2 });
-            shape[dim] = count;
             let all = order(x, dim, false);
+            let mut shape = x.shape.clone();
+            shape[dim] = count;
             Array::from_fn(&shape, |index| {
-                let mut index = index.to_vec();
-                index[dim] += first;
-                all.at(&index)
+                let mut at = index.to_vec();
+                let numbers = (0..x.shape[dim]).filter(|&i| {
+                    at[dim] = i;
+                    !x.at(&at).is_nan()
+                });
+                let middle = numbers.count().saturating_sub(1) / 2;
+                at[dim] = index[dim] + if let Rank::At(first) = rank { first } else { middle };
+                all.at(&at)
             })
         };
         Sample::new(op, vec![Array::spread(shape, -9.0..9.0)], move |x| wanted(&x[0])).rough()

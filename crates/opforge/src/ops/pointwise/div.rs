@@ -71,7 +71,7 @@ impl Binary for Div {
 /// ```
 #[function(*, rounding_mode = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples, Div)]
+#[operator(DTypes::NUMBERS, samples, Div)]
 pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
     match rounding_mode {
         None => binary_float(Div, input, other, out),

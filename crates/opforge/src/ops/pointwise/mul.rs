@@ -63,7 +63,7 @@ impl Binary for Mul {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, Mul)]
+#[operator(DTypes::COMPUTED, samples, Mul)]
 pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Mul, input, other, Rules::TORCH, out)
 }

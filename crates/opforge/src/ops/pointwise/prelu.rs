@@ -24,10 +24,10 @@ impl Binary for Prelu {
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (x, grad) = (pair.lhs()?, pair.grad()?);
-        let positive = x.gt(0.0)?;
+        let positive = x.gt(0.0)?.broadcast_as(grad.shape())?;
         match side {
             Side::Left => positive.where_cond(&grad, &grad.broadcast_mul(&pair.rhs()?)?),
-            Side::Right => positive.where_cond(&grad.zeros_like()?, &grad.mul(&x)?),
+            Side::Right => positive.where_cond(&grad.zeros_like()?, &grad.broadcast_mul(&x)?),
         }
     }
 }

@@ -1,5 +1,7 @@
 """Gradients and operators of complex numbers as Python sees them; the values are in `cases/complexes.py`."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,18 @@ def test_what_is_not_there_is_refused():
     for call in (lambda: numbers(2).floor(), lambda: torch.ones(2).imag, lambda: torch.view_as_real(torch.ones(2))):
         with pytest.raises(torch.OpforgeError):
             call()
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_products_and_quotients_of_every_length_and_layout(dtype):
+    """Kernels read vectors of real and of imaginary parts: beginnings and ends of rows, repeated numbers, strides."""
+    rng = np.random.default_rng(0)
+    draw = lambda *shape: (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    tolerance = 1e-5 if dtype is np.complex64 else 1e-13
+    layouts = [lambda z: z, lambda z: z.T, lambda z: z[:1], lambda z: z[:, :1], lambda z: z[0, 0]]
+    for n in [1, 2, 3, 7, 8, 9, 16, 17, 31, 40]:
+        a, b = draw(n, n), draw(n, 2 * n)
+        for of_a, of_b in itertools.product(layouts, [lambda z: z[:, ::2], lambda z: z[:, n:], lambda z: z[:1, :n], lambda z: z[:, :1]]):
+            x, y, p, q = of_a(a), of_b(b), of_a(torch.tensor(a)), of_b(torch.tensor(b))
+            for got, want in ((p * q, x * y), (p / q, x / y), (q * p, y * x)):
+                assert got.shape == want.shape and np.allclose(got.numpy(), want, rtol=tolerance, atol=tolerance * 10), (n, x.shape, y.shape)

@@ -1,6 +1,6 @@
 //! Results against references.
 
-use opforge::declaration::{Array, Content, DTypes, Definition, Sample};
+use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::operator::Tensors;
 use opforge::{DType, ErrorKind};
 

@@ -34,7 +34,7 @@ pair_by_pair! {
     zeta = |a, b| special::zeta(a, b);
 }
 
-/// The derivative of order `n` of [`digamma`]; of order 0 that itself.
+/// The derivative of order `n` of [`digamma`](super::digamma); of order 0 that itself.
 #[inline(always)]
 pub fn polygamma<V: Float>(n: u32, x: V) -> V {
     let order = V::splat(f64::from(n));

@@ -24,7 +24,7 @@ impl BinaryFn for Div {
     fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
         b.eq(I::from_i64(0))
     }
-    /// By Smith's method (1962), as [`Parts::div`].
+    /// By Smith's method (1962).
     #[inline(always)]
     fn complex<V: Float>(self, [a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
         let (tall, zero) = (d.abs().gt(c.abs()), V::splat(0.0));

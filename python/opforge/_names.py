@@ -26,6 +26,7 @@ signal
 sparse
 special
 utils
+wgpu
 """.split()
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from chosen_device import DEVICE
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -12,7 +13,8 @@ def _private_cache(tmp_path_factory):
 
 
 def pytest_ignore_collect(collection_path):
-    """Tests of CUDA devices need one: test_cuda.py runs them with a driver of the host."""
-    from opforge import cuda
+    """Tests of devices need one: test_cuda.py runs them with a driver of the host, `make test-wgpu` by wgpu."""
+    import opforge
 
-    return True if collection_path.name == "cuda" and not cuda.is_available() else None
+    needed = {"cuda": "cuda", "wgpu": "wgpu", "devices": DEVICE}.get(collection_path.name)
+    return True if needed and not getattr(opforge, needed).is_available() else None

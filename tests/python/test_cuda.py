@@ -1,4 +1,4 @@
-"""Tensors on CUDA devices: the tests of `cuda/` run in a process of their own, on this machine's GPU or, where there is none, on the host by a driver
+"""Tensors on CUDA devices: the tests of `cuda/` and `devices/` run in a process of their own, on this machine's GPU or, where there is none, on the host by a driver
 that is made for tests. And what there is without a driver."""
 
 import os
@@ -11,7 +11,7 @@ from host_driver import HAS_GPU, environment
 
 import opforge as torch
 
-TESTS = pathlib.Path(__file__).parent / "cuda"
+TESTS = [str(pathlib.Path(__file__).parent / folder) for folder in ("cuda", "devices")]
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,8 @@ def devices(tmp_path_factory):
 
 
 def test_on_devices(devices):
-    command = [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", str(TESTS)]
-    done = subprocess.run(command, env=devices, capture_output=True, text=True, timeout=600)
+    command = [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *TESTS]
+    done = subprocess.run(command, env=devices | {"OPFORGE_DEVICE": "cuda"}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-6000:] + done.stderr[-2000:]
 
 

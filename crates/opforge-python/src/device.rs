@@ -9,11 +9,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::cuda;
 use crate::error::OrRaise;
+use crate::{cuda, wgpu};
 
-/// Where a tensor's elements are: `device("cpu")`, `device("cuda", 0)` for the first GPU (without a number the current one), or `device("meta")` for
-/// tensors that only have a shape. Any type that PyTorch has can be named; making a tensor on a device that is not there is an error. As a context
+/// Where a tensor's elements are: `device("cpu")`, `device("cuda", 0)` for the first GPU of NVIDIA's (without a number the current one), `device("wgpu", 0)` for
+/// the first by Vulkan, Metal or DX12, which Apple's machines call `device("mps")` too, or `device("meta")` for tensors that only have a shape. Any type that PyTorch has can be named; making a tensor on a device that is not there is an error. As a context
 /// (`with device("meta"):`) it is the device of tensors made within for which no other is named.
 #[pyclass(name = "device", module = "opforge", frozen, eq, hash, from_py_object)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,10 +22,11 @@ pub struct PyDevice {
     index: Option<u8>,
 }
 
-/// The types of devices that PyTorch knows.
-const TYPES: [&str; 20] = [
+/// The types of devices that PyTorch knows, and opforge's own.
+const TYPES: [&str; 21] = [
     "cpu",
     "cuda",
+    "wgpu",
     "ipu",
     "xpu",
     "mkldnn",
@@ -84,13 +85,18 @@ impl PyDevice {
             ("cpu", None | Some(0)) => Ok(Device::Cpu),
             ("meta", _) => Ok(Device::Meta),
             ("cuda", index) if cuda::count() > 0 => opforge_cuda::device(index.unwrap_or_else(cuda::current).into()),
+            ("wgpu", index) if !wgpu::names().is_empty() => opforge_wgsl::device(index.unwrap_or(0).into()),
+            ("mps", index) if cfg!(target_os = "macos") && !wgpu::names().is_empty() => {
+                opforge_wgsl::device(index.unwrap_or(0).into())
+            }
             _ => Device::added().find(|&device| self == device.into()).ok_or_else(|| self.absent()),
         }
     }
 
     fn absent(self) -> Error {
         let others = Device::added().map(|device| format!(", '{device}'")).collect::<String>();
-        let accepted = format!("'cpu' or 'meta'{others}; there are no others");
+        let hint = if self.kind == "wgpu" { ", as there would be with a GPU and the package opforge-wgpu" } else { "" };
+        let accepted = format!("'cpu' or 'meta'{others}; there are no others{hint}");
         Error::device("device", "type", format!("'{self}'"), accepted)
     }
 

@@ -23,6 +23,7 @@ mod print;
 mod profiler;
 mod runtime;
 mod tensor;
+mod wgpu;
 
 use pyo3::prelude::*;
 
@@ -90,6 +91,8 @@ mod _core {
         _rebuild_tensor, PyStorage, PyTensor, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, set_size_class,
         tensor,
     };
+    #[pymodule_export]
+    use crate::wgpu::{_wgpu_is_open, _wgpu_names, _wgpu_synchronize};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

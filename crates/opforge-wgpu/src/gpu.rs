@@ -1,15 +1,23 @@
 //! A GPU that was opened, and its errors as values.
 
-use opforge_core::{Error, Result};
+use opforge_wgsl::driver::Failure;
 use wgpu::{
     Adapter, Backends, DeviceDescriptor, ErrorFilter, ExperimentalFeatures, Features, Instance, InstanceDescriptor,
     MemoryHints, PollType, Trace,
 };
 
+/// What a call fails with: a code of [`Failure`]'s, and what to say.
+pub(crate) struct Fault(pub u32, pub String);
+
+pub(crate) type Result<T> = std::result::Result<T, Fault>;
+
+/// The fault of what `error` says.
+pub(crate) fn other(error: impl std::fmt::Display) -> Fault {
+    Fault(Failure::OTHER, error.to_string())
+}
+
 /// A GPU and the queue of its work.
 pub(crate) struct Gpu {
-    /// What opforge calls it.
-    pub name: &'static str,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     /// Whether kernels may compute in f64.
@@ -33,28 +41,26 @@ pub(crate) fn describe(adapter: &Adapter) -> String {
 
 impl Gpu {
     /// Opens an adapter with all that it can do.
-    pub fn open(number: usize, adapter: &Adapter) -> Result<Gpu> {
-        let name: &'static str = Box::leak(format!("wgpu:{number}").into_boxed_str());
+    pub fn open(adapter: &Adapter) -> Result<Gpu> {
         let features = adapter.features() & (Features::SHADER_F64 | Features::SHADER_INT64);
         let descriptor = DeviceDescriptor {
-            label: Some(name),
+            label: Some("opforge"),
             required_features: features,
             required_limits: adapter.limits(),
             experimental_features: ExperimentalFeatures::disabled(),
             memory_hints: MemoryHints::Performance,
             trace: Trace::Off,
         };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|error| Error::device("wgpu", "device", name, format!("one that opens: {error}")))?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).map_err(other)?;
         // What no scope has caught belongs to no call; those that follow it fail themselves.
         device.on_uncaptured_error(std::sync::Arc::new(|_: wgpu::Error| {}));
         let has = |feature| features.contains(feature);
         let (doubles, long_integers) = (has(Features::SHADER_F64), has(Features::SHADER_INT64));
-        Ok(Gpu { name, device, queue, doubles, long_integers })
+        Ok(Gpu { device, queue, doubles, long_integers })
     }
 
     /// What `work` gives, or the error that the device had meanwhile.
-    pub fn checked<T>(&self, op: &'static str, work: impl FnOnce() -> T) -> Result<T> {
+    pub fn checked<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
         let mut scopes = filters.map(|filter| Some(self.device.push_error_scope(filter)));
         let result = work();
@@ -65,17 +71,14 @@ impl Gpu {
         }
         match failure {
             None => Ok(result),
-            Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { requested: 0, in_use: 0, limit: 0 }),
-            Some(error) => Err(Error::Kernel { op: op.into(), message: format!("{}: {error}", self.name) }),
+            Some(wgpu::Error::OutOfMemory { source }) => Err(Fault(Failure::OUT_OF_MEMORY, source.to_string())),
+            Some(error) => Err(other(error)),
         }
     }
 
     /// Waits until everything that was issued has run.
     pub fn wait(&self) -> Result<()> {
-        let waited = self.device.poll(PollType::Wait { submission_index: None, timeout: None });
-        waited
-            .map(drop)
-            .map_err(|error| Error::Kernel { op: "wait".into(), message: format!("{}: {error}", self.name) })
+        self.device.poll(PollType::Wait { submission_index: None, timeout: None }).map(drop).map_err(other)
     }
 
     /// Lets go of what has run, without waiting.

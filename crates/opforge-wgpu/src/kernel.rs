@@ -1,161 +1,100 @@
-//! Programs as kernels of the runtime.
+//! Compiled kernels, and their launches.
 
-use std::sync::{Arc, OnceLock};
-
-use opforge_core::Result;
-use opforge_gpu::kernel::LANES;
-use opforge_gpu::{Launch, Memory, Place, Program};
-use opforge_runtime::{Argument, Context, Kernel};
 use wgpu::{
-    BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, CommandEncoder,
-    CommandEncoderDescriptor, ComputePassDescriptor,
+    BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
+    Buffer, BufferBindingType, BufferDescriptor, BufferUsages, CommandEncoder, CommandEncoderDescriptor,
+    ComputePassDescriptor, ComputePipeline, ComputePipelineDescriptor, PipelineLayoutDescriptor,
+    ShaderModuleDescriptor, ShaderSource, ShaderStages,
 };
 
-use crate::backend::Wgpu;
-use crate::pipeline::Pipeline;
+use crate::gpu::{Gpu, Result};
 
-/// Groups of a launch at most: more work is shared by these.
-const MOST_GROUPS: usize = 1 << 14;
-
-/// A program with its compiled kernels.
-pub(crate) struct Prepared {
-    pub on: &'static Wgpu,
-    pub op: &'static str,
-    pub program: Program,
-    /// One a launch.
-    pub pipelines: Vec<Arc<Pipeline>>,
-    /// The program's tables, which the first run uploads.
-    pub tables: OnceLock<Vec<Option<Buffer>>>,
+/// A compiled kernel, and how its buffers and parameters are bound.
+pub(crate) struct Kernel {
+    pipeline: ComputePipeline,
+    buffers: BindGroupLayout,
+    parameters: BindGroupLayout,
+    /// The binding of what it notes failures in.
+    status: Option<u32>,
 }
 
-/// A buffer, and the byte where a tensor begins.
-type Located = (Buffer, usize);
+/// A launch of a kernel.
+pub(crate) struct Launch<'a> {
+    pub kernel: &'a Kernel,
+    pub buffers: Vec<&'a Buffer>,
+    pub status: Option<&'a Buffer>,
+    pub uniforms: &'a [u8],
+    pub groups: u32,
+}
 
-impl Prepared {
-    fn tables(&self) -> Result<&[Option<Buffer>]> {
-        if let Some(tables) = self.tables.get() {
-            return Ok(tables);
-        }
-        let upload = |memory: &Memory| match memory {
-            Memory::Space(_) => Ok(None),
-            Memory::Table(bytes) => {
-                let buffer = self.on.storage(bytes.len())?;
-                self.on.gpu.checked(self.op, || self.on.gpu.queue.write_buffer(&buffer, 0, bytes))?;
-                Ok(Some(buffer))
-            }
-        };
-        let tables = self.program.scratch.iter().map(upload).collect::<Result<Vec<_>>>()?;
-        Ok(self.tables.get_or_init(|| tables))
+fn entry(binding: u32, ty: BufferBindingType) -> BindGroupLayoutEntry {
+    let ty = BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+    BindGroupLayoutEntry { binding, visibility: ShaderStages::COMPUTE, ty, count: None }
+}
+
+fn bind(binding: u32, buffer: &Buffer) -> BindGroupEntry<'_> {
+    BindGroupEntry { binding, resource: buffer.as_entire_binding() }
+}
+
+impl Gpu {
+    /// Compiles a kernel of so many buffers.
+    pub fn compile(&self, text: &str, buffers: u32, status: Option<u32>) -> Result<Kernel> {
+        let storage = BufferBindingType::Storage { read_only: false };
+        let entries: Vec<_> = (0..buffers).chain(status).map(|binding| entry(binding, storage)).collect();
+        let layout =
+            |entries: &[_]| self.device.create_bind_group_layout(&BindGroupLayoutDescriptor { label: None, entries });
+        self.checked(|| {
+            let (buffers, parameters) = (layout(&entries), layout(&[entry(0, BufferBindingType::Uniform)]));
+            let layout = self.device.create_pipeline_layout(&PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&buffers), Some(&parameters)],
+                immediate_size: 0,
+            });
+            let source = ShaderSource::Wgsl(text.into());
+            let module = self.device.create_shader_module(ShaderModuleDescriptor { label: None, source });
+            let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
+                label: None,
+                layout: Some(&layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: Default::default(),
+                cache: None,
+            });
+            Kernel { pipeline, buffers, parameters, status }
+        })
     }
 
-    /// Where a launch's buffers are.
-    fn located(&self, launch: &Launch, memory: [&[Located]; 3]) -> Vec<Located> {
-        let of = |place: &Place| match *place {
-            Place::Input(i) => memory[0][i].clone(),
-            Place::Output(i) => memory[1][i].clone(),
-            Place::Scratch(i) => memory[2][i].clone(),
-        };
-        launch.places.iter().map(of).collect()
-    }
-
-    /// The uniform buffer: each buffer's first element, and the parameters.
-    fn uniforms(&self, launch: &Launch, at: &[Located]) -> Result<Buffer> {
-        let of_buffers = at.iter().zip(&launch.kernel.buffers);
-        let firsts = of_buffers.map(|((_, offset), buffer)| (offset / buffer.dtype.size_in_bytes()) as u32);
-        // The last word is 0.
-        let words = firsts.chain(launch.parameters.iter().copied()).chain([0]);
-        let mut bytes: Vec<u8> = words.flat_map(u32::to_ne_bytes).collect();
-        bytes.resize(bytes.len().next_multiple_of(16), 0);
+    fn uniforms(&self, bytes: &[u8]) -> Buffer {
         let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
-        let device = &self.on.gpu.device;
-        let size = bytes.len() as u64;
-        let buffer = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-        self.on.gpu.queue.write_buffer(&buffer, 0, &bytes);
-        Ok(buffer)
+        let descriptor = BufferDescriptor { label: None, size: bytes.len() as u64, usage, mapped_at_creation: false };
+        let buffer = self.device.create_buffer(&descriptor);
+        self.queue.write_buffer(&buffer, 0, bytes);
+        buffer
     }
 
-    fn encode(
-        &self,
-        encoder: &mut CommandEncoder,
-        (launch, pipeline): (&Launch, &Pipeline),
-        at: &[Located],
-        status: Option<&Buffer>,
-    ) -> Result<()> {
-        let device = &self.on.gpu.device;
-        let uniforms = self.uniforms(launch, at)?;
-        let entry = |(binding, buffer): (usize, &Buffer)| (binding as u32, buffer.clone());
-        let mut bound: Vec<(u32, Buffer)> = at.iter().map(|(buffer, _)| buffer).enumerate().map(entry).collect();
-        if let (Some(status), true) = (status, launch.kernel.can_fail()) {
-            bound.push((opforge_gpu::print::STATUS_BINDING, status.clone()));
-        }
-        let entries: Vec<BindGroupEntry<'_>> = bound
-            .iter()
-            .map(|(binding, buffer)| BindGroupEntry { binding: *binding, resource: buffer.as_entire_binding() })
-            .collect();
+    fn encode(&self, encoder: &mut CommandEncoder, launch: &Launch<'_>) {
+        let uniforms = self.uniforms(launch.uniforms);
+        let status = launch.kernel.status.zip(launch.status);
+        let bound = (0..).zip(launch.buffers.iter().copied()).chain(status);
+        let entries: Vec<BindGroupEntry<'_>> = bound.map(|(binding, buffer)| bind(binding, buffer)).collect();
         let group = |layout, entries: &[BindGroupEntry<'_>]| {
-            device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries })
+            self.device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries })
         };
-        let buffers = group(&pipeline.buffers, &entries);
-        let entry = BindGroupEntry { binding: 0, resource: uniforms.as_entire_binding() };
-        let parameters = group(&pipeline.parameters, &[entry]);
-        let groups = if launch.kernel.is_of_groups() { launch.count } else { launch.count.div_ceil(LANES) };
-        let groups = groups.clamp(1, MOST_GROUPS) as u32;
+        let buffers = group(&launch.kernel.buffers, &entries);
+        let parameters = group(&launch.kernel.parameters, &[bind(0, &uniforms)]);
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
-        pass.set_pipeline(&pipeline.of);
+        pass.set_pipeline(&launch.kernel.pipeline);
         pass.set_bind_group(0, &buffers, &[]);
         pass.set_bind_group(1, &parameters, &[]);
-        pass.dispatch_workgroups(groups, 1, 1);
-        Ok(())
+        pass.dispatch_workgroups(launch.groups, 1, 1);
     }
 
-    /// Runs all launches, and waits for those that may fail.
-    fn run(&self, inputs: &[Located], outputs: &[Located]) -> Result<()> {
-        let tables = self.tables()?;
-        let own = |(memory, table): (&Memory, &Option<Buffer>)| match (memory, table) {
-            (_, Some(table)) => Ok((table.clone(), 0)),
-            (Memory::Space(nbytes), _) => Ok((self.on.storage(*nbytes)?, 0)),
-            (Memory::Table(bytes), _) => Ok((self.on.storage(bytes.len())?, 0)),
-        };
-        let own = self.program.scratch.iter().zip(tables).map(own).collect::<Result<Vec<Located>>>()?;
-        let fails = self.program.launches.iter().any(|launch| launch.kernel.can_fail());
-        let status = if fails { Some(self.on.storage(16)?) } else { None };
-        self.on.gpu.checked(self.op, || {
-            let mut encoder = self.on.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-            if let Some(status) = &status {
-                encoder.clear_buffer(status, 0, None);
-            }
-            for (launch, pipeline) in self.program.launches.iter().zip(&self.pipelines) {
-                let at = self.located(launch, [inputs, outputs, &own]);
-                self.encode(&mut encoder, (launch, pipeline), &at, status.as_ref())?;
-            }
-            self.on.gpu.queue.submit([encoder.finish()]);
-            Ok::<(), opforge_core::Error>(())
-        })??;
-        self.on.tidy();
-        let Some(status) = status else { return Ok(()) };
-        let bytes = self.on.read(&status, 0, 12)?;
-        let word = |i: usize| u32::from_ne_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
-        self.program.check(self.op, [word(0), word(1), word(2)])
-    }
-}
-
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        // Compiled kernels stay with the backend.
-        self.on.retire(self.tables.take().into_iter().flatten().flatten());
-    }
-}
-
-impl Kernel for Prepared {
-    unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
-        let place = |address: usize| self.on.places.find(address);
-        let inputs = inputs.iter().map(|x| place(x.to_read()?.addr())).collect::<Result<Vec<_>>>()?;
-        let outputs = outputs.iter().map(|y| place(y.to_write()?.addr())).collect::<Result<Vec<_>>>()?;
-        self.run(&inputs, &outputs)
-    }
-
-    fn duration(&self) -> u64 {
-        // What a launch takes until it is handed over.
-        20_000 * self.program.launches.len() as u64
+    /// Issues launches, one after the other.
+    pub fn run(&self, launches: &[Launch<'_>]) -> Result<()> {
+        self.checked(|| {
+            let mut encoder = self.device.create_command_encoder(&CommandEncoderDescriptor::default());
+            launches.iter().for_each(|launch| self.encode(&mut encoder, launch));
+            self.queue.submit([encoder.finish()]);
+        })
     }
 }

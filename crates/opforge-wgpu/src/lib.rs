@@ -9,50 +9,43 @@
 //! # Ok::<(), opforge::Error>(())
 //! ```
 //!
-//! Operators are those of the CPU, with their gradients: [`opforge_gpu`] makes kernels of what they compute, which are compiled on first use.
+//! This crate is the driver: it opens GPUs, has memory of them, compiles and launches. `opforge-wgsl` makes devices of it. Built as the Python module
+//! `opforge_wgpu` it is what `opforge` loads where it is installed (`pip install opforge-wgpu`).
 
-mod backend;
+mod buffer;
 mod gpu;
 mod kernel;
-mod memory;
-mod pipeline;
-mod places;
+#[cfg(feature = "python")]
+mod python;
+mod table;
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+pub use table::DRIVER;
 
-use opforge::{Device, Error, Result, devices};
+#[cfg(feature = "devices")]
+pub use devices::{available, device};
+#[cfg(feature = "devices")]
+pub use opforge_wgsl::{set_fallback, synchronize};
 
-use backend::{Added, Wgpu};
-use gpu::Gpu;
+#[cfg(feature = "devices")]
+mod devices {
+    use opforge::{Device, Result};
 
-/// The devices that were opened, by number.
-static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
-
-/// The GPU of this number, opened at the first call.
-///
-/// # Errors
-/// [`Error::Device`] where there is none, or the driver refuses.
-pub fn device(number: usize) -> Result<Device> {
-    let mut opened = OPENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(&device) = opened.get(&number) {
-        return Ok(device);
+    fn bring() -> Result<()> {
+        // SAFETY: the functions are those of this crate, which do what is said of them.
+        unsafe { opforge_wgsl::bring(&crate::DRIVER) }
     }
-    let adapters = gpu::adapters();
-    let accepted = || match adapters.len() {
-        0 => "no number: no driver of a GPU was found".to_owned(),
-        n => format!("0 to {}", n - 1),
-    };
-    let Some(adapter) = adapters.get(number) else {
-        return Err(Error::device("wgpu", "number", number, accepted()));
-    };
-    let gpu: &'static Wgpu = Box::leak(Box::new(Wgpu::new(Gpu::open(number, adapter)?)));
-    let device = devices::add(Box::leak(Box::new(Added(gpu))))?;
-    opened.insert(number, device);
-    Ok(device)
-}
 
-/// What the GPUs are called, by number; none where no driver was found.
-pub fn available() -> Vec<String> {
-    gpu::adapters().iter().map(gpu::describe).collect()
+    /// The GPU of this number, opened at the first call.
+    ///
+    /// # Errors
+    /// [`opforge::Error::Device`] where there is none, or the driver refuses.
+    pub fn device(number: usize) -> Result<Device> {
+        bring()?;
+        opforge_wgsl::device(number)
+    }
+
+    /// What the GPUs are called, by number; none where no driver was found.
+    pub fn available() -> Vec<String> {
+        bring().map(|()| opforge_wgsl::available()).unwrap_or_default()
+    }
 }

@@ -42,7 +42,8 @@ def _chooser(map_location):
 
 def _restored(location):
     """The device of that name where there are any of its type: files of other machines are read to main memory."""
-    return _core.device(location) if location.startswith("cuda") and _core._cuda_count() else None
+    there = location.startswith("cuda") and _core._cuda_count() or location.startswith("wgpu") and _core._wgpu_names()
+    return _core.device(location) if there else None
 
 
 def _answer(storage, location):

@@ -114,7 +114,7 @@ class Writer:
             node["meta"] = [_dtype_name(tensor.dtype), list(tensor.shape)]
             del node["tensor"]
         else:
-            if tensor.is_cuda:
+            if tensor.device.type in ("cuda", "wgpu"):
                 node["location"] = str(tensor.device)
             self._found.append((node, tensor))
         return node

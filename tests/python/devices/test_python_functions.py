@@ -1,6 +1,7 @@
 """What is composed in Python makes its tensors where its arguments are."""
 
 import pytest
+from chosen_device import DEVICE
 
 import opforge as torch
 from opforge import distributions as D
@@ -12,14 +13,14 @@ from opforge.nn.attention import bias, flex_attention
 def assert_same(program):
     """A program of a device gives the same, there, on either."""
     results = []
-    for device in ("cpu", "cuda"):
+    for device in ("cpu", DEVICE):
         torch.manual_seed(2)
         made = program(device)
         made = [made] if isinstance(made, torch.Tensor) else list(made)
         assert all(tensor.device.type == device for tensor in made)
         results.append([tensor.detach().cpu() for tensor in made])
-    for cpu, cuda in zip(*results):
-        torch.testing.assert_close(cuda, cpu, rtol=1e-3, atol=1e-4, equal_nan=True)
+    for cpu, device in zip(*results):
+        torch.testing.assert_close(device, cpu, rtol=1e-3, atol=1e-4, equal_nan=True)
 
 
 DISTRIBUTIONS = [
@@ -97,7 +98,7 @@ def test_derivatives_of_functions():
     assert_same(lambda d: torch.autograd.functional.jacobian(lambda x: x**2, torch.ones(3, device=d)))
     assert_same(lambda d: torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(3, device=d)))
     assert_same(lambda d: torch.func.jvp(lambda x: x**2, (torch.ones(3, device=d),), (torch.ones(3, device=d),)))
-    assert torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, device="cuda", requires_grad=True))
+    assert torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, device=DEVICE, requires_grad=True))
 
 
 class Twice(torch.autograd.Function):
@@ -111,7 +112,7 @@ class Twice(torch.autograd.Function):
 
 
 def test_functions_with_outputs_that_nobody_uses():
-    x = torch.ones(2, device="cuda", requires_grad=True)
+    x = torch.ones(2, device=DEVICE, requires_grad=True)
     Twice.apply(x)[0].sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
 

@@ -1,14 +1,15 @@
-"""Calls of the declared functions, with their gradients, on a device beside the CPU: a part of those of `test_registry.py`; all with OPFORGE_CUDA_SAMPLES=all."""
+"""Calls of the declared functions, with their gradients, on a device beside the CPU: a part of those of `test_registry.py`; all with OPFORGE_DEVICE_SAMPLES=all."""
 
 import os
 
 import numpy as np
 import pytest
+from chosen_device import DEVICE
 from test_registry import CASES, array, call, leaves, tensors
 
 import opforge as torch
 
-CHOSEN = CASES if os.environ.get("OPFORGE_CUDA_SAMPLES") == "all" else CASES[::32]
+CHOSEN = CASES if os.environ.get("OPFORGE_DEVICE_SAMPLES") == "all" else CASES[::32]
 
 
 def results(case, device):
@@ -36,7 +37,7 @@ def test_value(case):
         # Of no tensor, and without a device to name.
         assert "device" in str(error)
         return
-    got = results(case, "cuda")
+    got = results(case, DEVICE)
     assert len(got) == len(want)
     for one, other in zip(map(np.asarray, got), map(np.asarray, want)):
         assert (one.shape, one.dtype) == (other.shape, other.dtype)

@@ -1,7 +1,8 @@
 //! The backend: a GPU's memory and kernels.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use opforge::devices::{Backend, Link};
 use opforge::operator::Lowering;
@@ -9,33 +10,30 @@ use opforge::{Meta, Result};
 use opforge_gpu::{Program, Target, program_of, program_of_chain};
 use opforge_runtime::{Kernel, Memory};
 
-use wgpu::Buffer;
-
-use crate::gpu::Gpu;
+use crate::gpu::{Buffer, Compiled, Gpu};
 use crate::kernel::Prepared;
-use crate::pipeline::Pipeline;
 use crate::places::Places;
 
 /// A GPU that carries operators out.
-pub(crate) struct Wgpu {
+pub(crate) struct Wgsl {
     pub gpu: Gpu,
     pub places: Places,
     /// Compiled kernels by their text.
-    pub compiled: Mutex<HashMap<String, Arc<Pipeline>>>,
+    pub compiled: Mutex<HashMap<String, Compiled>>,
     target: Target,
-    /// Buffers that nobody needs any more: see [`Wgpu::retire`].
+    /// Buffers that nobody needs any more: see [`Wgsl::retire`].
     retired: Mutex<Vec<Buffer>>,
 }
 
-impl Wgpu {
+impl Wgsl {
     pub fn new(gpu: Gpu) -> Self {
         // No driver promises that a multiplication and an addition are rounded once, nor that sums are computed as they are written.
-        let target = Target { device: gpu.name, fused: false, reorders: true, doubles: gpu.doubles };
-        Wgpu { gpu, places: Places::new(), compiled: Mutex::default(), target, retired: Mutex::default() }
+        let target = Target { device: gpu.name, fused: false, reorders: true, doubles: gpu.doubles() };
+        Wgsl { gpu, places: Places::new(), compiled: Mutex::default(), target, retired: Mutex::default() }
     }
 
     /// Takes a buffer that nobody needs any more. It is let go of by who next asks for something: a thread that ends, and drops what it remembers, must not, since
-    /// wgpu's own memory of the thread may be gone already.
+    /// the driver's own memory of the thread may be gone already.
     pub fn retire(&self, buffer: impl IntoIterator<Item = Buffer>) {
         self.retired.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(buffer);
     }
@@ -50,20 +48,36 @@ impl Wgpu {
 
 /// A backend that lives as long as the program, as devices do.
 #[derive(Clone, Copy)]
-pub(crate) struct Added(pub &'static Wgpu);
+pub(crate) struct Added(pub &'static Wgsl);
 
 impl Added {
     /// A program with its kernels compiled.
     fn prepared(&self, op: &'static str, program: Program) -> Result<Arc<dyn Kernel>> {
-        let compiled = program.launches.iter().map(|launch| self.0.pipeline(op, &launch.kernel));
-        let pipelines = compiled.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Prepared { on: self.0, op, program, pipelines, tables: OnceLock::new() }))
+        let compiled = program.launches.iter().map(|launch| self.0.kernel(op, &launch.kernel));
+        let kernels = compiled.collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Prepared { on: self.0, op, program, kernels, tables: OnceLock::new() }))
     }
+}
+
+/// Whether the CPU computes what there is no kernel for.
+static FALLS_BACK: LazyLock<AtomicBool> = LazyLock::new(|| {
+    let refused = std::env::var("OPFORGE_WGPU_FALLBACK").is_ok_and(|value| value == "0");
+    AtomicBool::new(!refused)
+});
+
+/// Has the CPU compute what there is no kernel for, as it does at first unless the environment variable `OPFORGE_WGPU_FALLBACK` is 0; or has that be an
+/// error. Calls like those before keep the kernels that they have.
+pub fn set_fallback(allowed: bool) {
+    FALLS_BACK.store(allowed, Ordering::Relaxed);
 }
 
 impl Backend for Added {
     fn memory(&self) -> &dyn Memory {
         self.0
+    }
+
+    fn falls_back(&self) -> bool {
+        FALLS_BACK.load(Ordering::Relaxed)
     }
 
     fn kernel(

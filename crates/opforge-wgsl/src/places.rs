@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::RwLock;
 
 use opforge_core::{Error, Result};
-use wgpu::Buffer;
+use crate::gpu::Buffer;
 
 /// Where ranges begin, and what they are multiples of.
 const FIRST: usize = 1 << 40;
@@ -28,7 +28,7 @@ impl Places {
     /// The address of a block that was made now.
     pub fn add(&self, buffer: Buffer) -> Result<usize> {
         let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (first, size) = (blocks.next, buffer.size() as usize);
+        let (first, size) = (blocks.next, buffer.size());
         // A block of nothing has an address of its own too.
         let next = size.max(1).checked_next_multiple_of(ALIGNMENT).and_then(|size| first.checked_add(size));
         blocks.next = next.ok_or(Error::OutOfMemory { requested: size, in_use: first, limit: usize::MAX })?;
@@ -45,7 +45,7 @@ impl Places {
     pub fn find(&self, address: usize) -> Result<(Buffer, usize)> {
         let blocks = self.blocks.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         let found = blocks.of.range(..=address).next_back();
-        let inside = found.filter(|(first, buffer)| address - **first <= buffer.size() as usize);
+        let inside = found.filter(|(first, buffer)| address - **first <= buffer.size());
         let (first, buffer) = inside.ok_or_else(|| Error::msg(format!("wgpu: no memory at {address:#x}")))?;
         Ok((buffer.clone(), address - first))
     }

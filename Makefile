@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-cuda test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages compare-pytorch
+.PHONY: demo test test-cuda test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -23,13 +23,17 @@ test: tools lint doc
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
 
 # Operators on this machine's GPU by wgpu, or on Mesa's software Vulkan (Debian's mesa-vulkan-drivers), which needs none; with a word where there is no driver.
-# Not part of `test`: wgpu takes minutes to build.
+# From Rust, and from Python by the package `opforge-wgpu`. Not part of `test`: wgpu takes minutes to build.
 WGPU = --manifest-path crates/opforge-wgpu/Cargo.toml
 test-wgpu: tools
 	$(CARGO) fmt $(WGPU) --check
 	$(CARGO) clippy $(WGPU) --target-dir target --all-targets --quiet -- -D warnings
+	$(CARGO) clippy $(WGPU) --target-dir target --no-default-features --features python --lib --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WGPU) --target-dir target --no-deps --quiet
 	$(CARGO) test $(WGPU) --target-dir target --quiet
+	$(MAKE) --no-print-directory develop wheel-wgpu
+	$(BIN)/pip install --quiet --no-deps --upgrade --target target/wgpu dist/opforge_wgpu-*.whl
+	PYTHONPATH=target/wgpu OPFORGE_DEVICE=wgpu OPFORGE_DEVICE_SAMPLES=all $(BIN)/pytest --quiet -p no:cacheprovider tests/python/wgpu tests/python/devices
 
 # Every operator's samples and gradients on this machine's NVIDIA GPU, or on the host by a driver that is made for tests; `make test` has a part of them. Two minutes without a GPU.
 test-cuda:
@@ -123,6 +127,10 @@ test-python: check-generated
 
 wheel: tools $(VENV)/ready
 	PATH="$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --out dist
+
+# The driver of GPUs by Vulkan, Metal and DX12: `pip install dist/opforge_wgpu-*.whl` beside opforge brings the device "wgpu".
+wheel-wgpu: tools $(VENV)/ready
+	PATH="$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --manifest-path crates/opforge-wgpu/Cargo.toml --target-dir target --out dist
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "opforge needs Python 3.11 or later")'

@@ -18,4 +18,3 @@ fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("driver", capsule)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }
-

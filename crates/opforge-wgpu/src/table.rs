@@ -11,20 +11,8 @@ use crate::gpu::{Fault, Gpu, Result, adapters, describe, other};
 use crate::kernel::{Kernel, Launch};
 
 /// The driver by wgpu.
-pub static DRIVER: Driver = Driver {
-    version: VERSION,
-    describe: name_of,
-    open,
-    buffer,
-    release,
-    write,
-    read,
-    clear,
-    compile,
-    run,
-    wait,
-    tidy,
-};
+pub static DRIVER: Driver =
+    Driver { version: VERSION, describe: name_of, open, buffer, release, write, read, clear, compile, run, wait, tidy };
 
 /// What `work` gives; where it fails or panics, the failure is noted and `none` given.
 ///

@@ -7,6 +7,8 @@ fn gpu() -> Option<Device> {
     match opforge_wgpu::available().first() {
         Some(name) => {
             eprintln!("on {name}");
+            // What there is no kernel for is told.
+            opforge_wgpu::set_fallback(false);
             Some(opforge_wgpu::device(0).expect("a GPU that opens"))
         }
         None => {

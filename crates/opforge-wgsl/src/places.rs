@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use opforge_core::{Error, Result};
 use crate::gpu::Buffer;
+use opforge_core::{Error, Result};
 
 /// Where ranges begin, and what they are multiples of.
 const FIRST: usize = 1 << 40;

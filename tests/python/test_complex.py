@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from test_registry import CASES, call, leaves, tensors
 
 import opforge as torch
 
@@ -84,3 +85,40 @@ def test_products_and_quotients_of_every_length_and_layout(dtype):
             x, y, p, q = of_a(a), of_b(b), of_a(torch.tensor(a)), of_b(torch.tensor(b))
             for got, want in ((p * q, x * y), (p / q, x / y), (q * p, y * x)):
                 assert got.shape == want.shape and np.allclose(got.numpy(), want, rtol=tolerance, atol=tolerance * 10), (n, x.shape, y.shape)
+
+
+# References of these are written for real numbers, of symmetric matrices, or of nothing.
+REAL_REFERENCES = """
+adjoint angle block_diag cholesky_inverse cholesky_solve conj conj_physical eigvalsh empty_like fold householder_product logdet lu_solve lu_solve_data matrix_sqrth
+l1_loss new_full new_ones new_zeros orgqr pinv real stft
+""".split()
+
+
+def made_complex(argument, rng):
+    """An argument whose floats have an imaginary part too."""
+    if isinstance(argument, np.ndarray) and argument.dtype.kind == "f":
+        return argument + 1j * rng.permutation(argument.ravel()).reshape(argument.shape)
+    return type(argument)(made_complex(one, rng) for one in argument) if isinstance(argument, list | tuple) else argument
+
+
+def holds_complex(arguments):
+    return any(isinstance(leaf, np.ndarray) and leaf.dtype.kind == "c" for leaf in leaves(arguments))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functions_that_take_complex_numbers_give_what_their_references_do():
+    wrong, compared = [], set()
+    for case in CASES:
+        arguments = made_complex(case.args, np.random.default_rng(1))
+        if case.name in REAL_REFERENCES or holds_complex(case.args) or not holds_complex(arguments):
+            continue
+        try:
+            got, want = leaves(call(case, tensors(arguments, torch.complex128))), leaves(case.reference(*arguments, **case.options))
+        except Exception:
+            continue
+        for ours, theirs in zip(got, map(np.asarray, want)):
+            ours = ours.numpy() if isinstance(ours, torch.Tensor) else np.asarray(ours)
+            is_same = ours.shape == theirs.shape and ours.dtype.kind == theirs.dtype.kind and np.allclose(ours, theirs, rtol=1e-6, atol=1e-8, equal_nan=True)
+            wrong += [] if is_same else [f"{case}: {ours.ravel()[:3]}, not {theirs.ravel()[:3]}"]
+        compared.add(case.name)
+    assert not wrong and len(compared) > 300, (len(compared), wrong)

@@ -20,7 +20,8 @@ CASES = [
     case("mm", np.matmul, A, B),
     case("bmm", np.matmul, BATCH, OTHER),
     case("mv", np.matmul, A, V),
-    *(case(name, np.dot, V, S[0]) for name in ("dot", "vdot")),
+    case("dot", np.dot, V, S[0]),
+    case("vdot", np.vdot, V, S[0]),
     case("inner", np.inner, A, S),
     case("inner", np.inner, BATCH, V),
     *(case(name, np.outer, V, W) for name in ("outer", "ger")),
@@ -35,8 +36,8 @@ CASES = [
         ]
         for options in [{}, {"beta": 0.5, "alpha": -2}]
     ),
-    case("vecdot", lambda x, y: (x * y).sum(-1), BATCH, V),
-    case("vecdot", lambda x, y, dim: (x * y).sum(dim), A, A[::-1].copy(), dim=0),
+    case("vecdot", lambda x, y: (x.conj() * y).sum(-1), BATCH, V),
+    case("vecdot", lambda x, y, dim: (x.conj() * y).sum(dim), A, A[::-1].copy(), dim=0),
     case("trace", np.trace, A),
     case("kron", np.kron, A, THREE),
     *(case(name, np.cross, THREE, spread(-1, 1, 2, 3, seed=1)) for name in ("cross", "linalg_cross")),

@@ -213,7 +213,7 @@ unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
                 unsafe {
                     let x = src.offset(at(0)).cast::<T>().read_unaligned();
                     let place = match best {
-                        Some((old, place)) if is_nan(old) || !(is_nan(x) || wins(x, old)) => (old, place),
+                        Some((old, place)) if !is_nan(x) && !wins(x, old) => (old, place),
                         _ => (x, i as i64),
                     };
                     dst.offset(at(1)).cast::<i64>().write_unaligned(place.1);

@@ -59,8 +59,8 @@ pub(crate) fn scan(call: &Call<'_>, form: &Scan) -> Result<Program> {
                 k.repeat(len, |i| {
                     let (x, before) = (ordered(x.load(at, i)), best.get());
                     let stays = beats(extreme, before, x);
-                    // Of equal ones the last, of NaN the first.
-                    let next = if x.dtype().is_float() { !stays & !(before.is_nan() & x.is_nan()) } else { !stays };
+                    // Of equal ones the last, and of NaN.
+                    let next = if x.dtype().is_float() { !stays | x.is_nan() } else { !stays };
                     k.when(next, || {
                         best.set(x);
                         place.set(i);

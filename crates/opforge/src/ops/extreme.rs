@@ -136,7 +136,7 @@ pub(crate) fn running_samples(extreme: Extreme, wins: fn(f64, f64) -> bool) -> V
                     index[dim] = n;
                     x.at(&index)
                 };
-                let better = |best: usize, n: usize| !at(best).is_nan() && (at(n).is_nan() || wins(at(n), at(best)));
+                let better = |best: usize, n: usize| at(n).is_nan() || wins(at(n), at(best));
                 (1..=i[dim]).fold(0, |best, n| if better(best, n) { n } else { best }) as f64
             })
         };

@@ -1,5 +1,6 @@
 //! Norms, and distances and angles between vectors.
 
+use crate::family::matrix::real_dtype;
 use crate::functional as f;
 
 use crate::ops::prelude::*;
@@ -22,7 +23,7 @@ pub fn normalize(input: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
     }
     let dim = f::existing_dim(OP, input, dim)?;
     let norm = p_norm(input, p, dim, true)?;
-    input.broadcast_div(&f::clamp(&norm, Some(eps.into()), None)?)
+    f::div(input.into(), (&f::clamp(&norm, Some(eps.into()), None)?).into(), None)
 }
 
 /// The cosine of the angle between vectors along `dim`; norms are at least `eps`. Inputs are broadcast.
@@ -150,7 +151,7 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
     let dims = [dim as i64];
     let sum = |t: &Tensor| f::sum(t, Some(&dims), keepdim, None);
     match p {
-        0.0 => f::constant_in(sum(&x.ne(0.0)?.to_dtype(x.dtype())?)?, &[x]),
+        0.0 => f::constant_in(sum(&x.ne(0.0)?.to_dtype(real_dtype(x.dtype()))?)?, &[x]),
         1.0 => sum(&x.abs()?),
         f64::INFINITY => f::amax(&x.abs()?, Some(&dims), keepdim),
         f64::NEG_INFINITY => f::amin(&x.abs()?, Some(&dims), keepdim),

@@ -1,6 +1,7 @@
 //! Norms of vectors and matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
+use crate::family::matrix::real_dtype;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -66,7 +67,8 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
         2.0 => f::norm2(&x, dim, keepdim),
         1.0 => f::sum(&x.abs()?, dim, keepdim, None),
         0.0 => {
-            let count = f::sum(&f::ne((&x).into(), 0.0.into())?.to_dtype(x.dtype())?, dim, keepdim, None)?;
+            let count = f::ne((&x).into(), 0.0.into())?.to_dtype(real_dtype(x.dtype()))?;
+            let count = f::sum(&count, dim, keepdim, None)?;
             f::constant_in(count, &[&x])
         }
         f64::INFINITY => f::amax(&x.abs()?, dim, keepdim),
@@ -76,7 +78,7 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
             let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
             let wide = if is_half { x.to_dtype(DType::F32)? } else { x.clone() };
             let sum = f::sum(&power(&wide.abs()?, ord)?, dim, keepdim, None)?;
-            power(&sum, 1.0 / ord)?.to_dtype(x.dtype())
+            power(&sum, 1.0 / ord)?.to_dtype(real_dtype(x.dtype()))
         }
     }
 }

@@ -79,13 +79,13 @@ pub fn dot(input: &Tensor, tensor: &Tensor) -> Result<Tensor> {
     f::matmul(input, tensor)
 }
 
-/// As [`dot`].
+/// As [`dot`], with the complex conjugates of `input`.
 ///
 /// # Errors
 /// As [`dot`].
 #[function]
 pub fn vdot(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    dot(input, other)
+    dot(&f::conj(input)?, other)
 }
 
 /// The sums of products over the last dimension, of each row of one with each row of the other.
@@ -133,14 +133,14 @@ pub fn ger(input: &Tensor, vec2: &Tensor) -> Result<Tensor> {
     outer(input, vec2)
 }
 
-/// The sums of products over a dimension of two tensors, which are broadcast.
+/// The sums of products over a dimension of two tensors, which are broadcast; of complex `x` the conjugates.
 ///
 /// # Errors
 /// For shapes that do not broadcast.
 #[function(*, dim = -1)]
 #[python(linalg)]
 pub fn vecdot(x: &Tensor, y: &Tensor, dim: i64) -> Result<Tensor> {
-    f::sum(&f::mul(x.into(), y.into())?, Some(&[dim]), false, None)
+    f::sum(&f::mul((&f::conj(x)?).into(), y.into())?, Some(&[dim]), false, None)
 }
 
 /// The sum of a matrix's diagonal.

@@ -119,7 +119,7 @@ pub fn nanmean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option
     f::div((&f::nansum(&input, dim, keepdim, None)?).into(), (&count).into(), None)
 }
 
-/// `log(sum(exp(x)))` over dimensions, without overflow.
+/// `log(sum(exp(x)))` over dimensions, without overflow; of complex numbers too.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -137,10 +137,11 @@ pub fn logsumexp(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<Tensor> {
         return f::log(&f::sum(&f::exp(&x)?, Some(dim), keepdim, None)?);
     }
     // Subtracting an infinite maximum would give NaN.
-    let greatest = f::amax(&x.detach(), Some(dim), true)?;
+    let greatest = f::amax(&f::real(&x.detach())?, Some(dim), true)?;
     let shift = f::where_cond(&f::isfinite(&greatest)?, (&greatest).into(), 0.0.into())?;
-    let sum = f::sum(&x.broadcast_sub(&shift)?.exp()?, Some(dim), true, None)?;
-    let result = sum.log()?.add(&shift)?;
+    let shifted = f::sub((&*x).into(), (&shift).into(), Scalar::Int(1))?;
+    let sum = f::sum(&f::exp(&shifted)?, Some(dim), true, None)?;
+    let result = f::add((&f::log(&sum)?).into(), (&shift).into(), Scalar::Int(1))?;
     if keepdim { Ok(result) } else { result.reshape(axes.reduced(x.shape(), false)) }
 }
 

@@ -5,7 +5,7 @@ use opforge_tile::forms::Extreme;
 use crate::ops::extreme::{running_extreme, running_samples};
 use crate::ops::prelude::*;
 
-/// The least of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays.
+/// The least of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays, the last of several.
 ///
 /// # Errors
 /// For a dimension out of range.

@@ -96,6 +96,10 @@ pub(super) unsafe fn dots<T: Operand, const FMA: bool>(
 /// Dot products that are made at the same time: each row is a stream of its own to the prefetcher.
 const TOGETHER: usize = 4;
 
+/// The partial sums of a dot product, by pieces of so many as the compiler makes registers of: longer arrays would stay in memory.
+type Partial<A> = [[A; PIECE]; SUMS / PIECE];
+const PIECE: usize = 16;
+
 /// The dot products of `ROWS` contiguous rows, each in [`SUMS`] interleaved partial sums.
 ///
 /// # Safety
@@ -105,20 +109,26 @@ unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
     rows: Matrix<T>,
     x: &[T::Acc],
 ) -> [T::Acc; ROWS] {
-    let mut sums = [[T::Acc::default(); SUMS]; ROWS];
+    let mut sums: [Partial<T::Acc>; ROWS] = [[[T::Acc::default(); PIECE]; SUMS / PIECE]; ROWS];
     let (chunks, rest) = x.as_chunks::<SUMS>();
     for (c, x) in chunks.iter().enumerate() {
-        for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: a contiguous row as long as `x` holds this chunk; arrays are aligned as their elements.
-            let row = unsafe { &*rows.from(r, c * SUMS).at.cast::<[T; SUMS]>() };
-            for i in 0..SUMS {
-                sums[i] = row[i].widen().mul_add::<FMA>(x[i], sums[i]);
+        for b in 0..SUMS / PIECE {
+            // SAFETY: the chunk holds its pieces.
+            let x = unsafe { *x.as_ptr().add(b * PIECE).cast::<[T::Acc; PIECE]>() };
+            for (r, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: a contiguous row as long as `x` holds this piece of the chunk; arrays are aligned as their elements.
+                let row = unsafe { *rows.from(r, c * SUMS + b * PIECE).at.cast::<[T; PIECE]>() };
+                let mut sum = sums[b];
+                for i in 0..PIECE {
+                    sum[i] = row[i].widen().mul_add::<FMA>(x[i], sum[i]);
+                }
+                sums[b] = sum;
             }
         }
     }
     let mut dots = [T::Acc::default(); ROWS];
     for (r, dot) in dots.iter_mut().enumerate() {
-        *dot = total(&mut sums[r]);
+        *dot = total(&sums[r]);
         for (p, x) in (chunks.len() * SUMS..).zip(rest) {
             // SAFETY: `p` is below the length of `x`, which is the row's.
             *dot = unsafe { *rows.from(r, p).at }.widen().mul_add::<FMA>(*x, *dot);
@@ -129,15 +139,24 @@ unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
 
 /// The sum of partial sums, two by two.
 #[inline(always)]
-fn total<A: Accumulator>(sums: &mut [A; SUMS]) -> A {
-    let mut width = SUMS / 2;
-    while width > 0 {
-        for i in 0..width {
-            sums[i] = sums[i].plus(sums[i + width]);
-        }
-        width /= 2;
+fn total<A: Accumulator>(sums: &Partial<A>) -> A {
+    let mut piece = [A::default(); PIECE];
+    for i in 0..PIECE {
+        piece[i] = sums[0][i].plus(sums[2][i]).plus(sums[1][i].plus(sums[3][i]));
     }
-    sums[0]
+    let of_two = halved::<A, 2, 4>(&halved::<A, 4, 8>(&halved::<A, 8, PIECE>(&piece)));
+    of_two[0].plus(of_two[1])
+}
+
+/// The first half plus the second.
+#[inline(always)]
+fn halved<A: Accumulator, const HALF: usize, const ALL: usize>(sums: &[A; ALL]) -> [A; HALF] {
+    const { assert!(2 * HALF == ALL) };
+    let mut half = [A::default(); HALF];
+    for i in 0..HALF {
+        half[i] = sums[i].plus(sums[i + HALF]);
+    }
+    half
 }
 
 /// The dot product with a row that is not contiguous, in [`SUMS`] interleaved partial sums.
@@ -146,15 +165,17 @@ fn total<A: Accumulator>(sums: &mut [A; SUMS]) -> A {
 /// The row is as long as `x`.
 #[inline(always)]
 unsafe fn dot<T: Operand, const FMA: bool>(row: Matrix<T>, x: &[T::Acc]) -> T::Acc {
-    let mut sums = [T::Acc::default(); SUMS];
+    let mut sums: Partial<T::Acc> = [[T::Acc::default(); PIECE]; SUMS / PIECE];
     let (chunks, rest) = x.as_chunks::<SUMS>();
     for (c, x) in chunks.iter().enumerate() {
         for i in 0..SUMS {
             // SAFETY: the row is as long as `x`, of which this is element `c * SUMS + i`.
-            sums[i] = unsafe { *row.from(0, c * SUMS + i).at }.widen().mul_add::<FMA>(x[i], sums[i]);
+            let element = unsafe { *row.from(0, c * SUMS + i).at }.widen();
+            let sum = &mut sums[i / PIECE][i % PIECE];
+            *sum = element.mul_add::<FMA>(x[i], *sum);
         }
     }
-    let mut sum = total(&mut sums);
+    let mut sum = total(&sums);
     for (p, x) in (chunks.len() * SUMS..).zip(rest) {
         // SAFETY: `p` is below the length of `x`, which is the row's.
         sum = unsafe { *row.from(0, p).at }.widen().mul_add::<FMA>(*x, sum);

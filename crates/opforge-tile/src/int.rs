@@ -195,11 +195,19 @@ macro_rules! int {
             fn wrapping_pow(self, exponent: Self) -> Self { self.wrapping_pow(exponent as u32) }
             $division!($ty, $signed);
             #[inline(always)]
-            fn gcd(mut self, mut other: Self) -> Self {
-                while other != 0 {
-                    (self, other) = (other, self.rem_trunc(other));
+            fn gcd(self, other: Self) -> Self {
+                let (mut a, mut b) = (self.abs_diff(0), other.abs_diff(0));
+                if a == 0 || b == 0 {
+                    return (a | b) as $ty;
                 }
-                Int::wrapping_abs(self)
+                // Stein's algorithm (1967): divisions take longer than shifts and differences.
+                let twos = (a | b).trailing_zeros();
+                a >>= a.trailing_zeros();
+                while b != 0 {
+                    b >>= b.trailing_zeros();
+                    (a, b) = (a.min(b), a.abs_diff(b));
+                }
+                (a << twos) as $ty
             }
             #[inline(always)]
             fn bit_and(self, other: Self) -> Self { self & other }
@@ -235,6 +243,23 @@ int! {
 #[cfg(test)]
 mod tests {
     use super::Int;
+
+    #[test]
+    fn greatest_common_divisors_are_euclid_s() {
+        let euclid = |mut a: i32, mut b: i32| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a.abs()
+        };
+        for (a, b) in (-128..=127).flat_map(|a: i8| (-128..=127).map(move |b: i8| (a, b))) {
+            let want = euclid(a.into(), b.into());
+            assert_eq!(Int::gcd(a, b), want as i8, "{a} {b}");
+            assert_eq!(Int::gcd(i64::from(a) << 40, i64::from(b) << 40), i64::from(want) << 40, "{a} {b}");
+            assert_eq!(Int::gcd(a as u8, b as u8), euclid(i32::from(a as u8), i32::from(b as u8)) as u8);
+        }
+        assert_eq!(Int::gcd(i64::MIN, 0), i64::MIN);
+    }
 
     #[test]
     fn integers_wrap_and_divide_as_in_python() {

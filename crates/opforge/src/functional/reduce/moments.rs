@@ -155,6 +155,9 @@ pub fn logsumexp(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<Tensor> {
 /// ```
 #[function(dim = None)]
 pub fn count_nonzero(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
+    if input.dtype() == DType::Bool {
+        return f::sum(input, dim, false, None);
+    }
     f::sum(&f::ne(input.into(), 0i64.into())?, dim, false, None)
 }
 

@@ -18,7 +18,8 @@ impl<const MAX: bool> Reducer for Extremum<MAX> {
     }
     #[inline(always)]
     fn combine<V: Float>(self, a: V, b: V) -> V {
-        if MAX { a.max(b) } else { a.min(b) }
+        // In this order each step waits for one instruction: whether the new element is NaN does not depend on what came before.
+        if MAX { b.max(a) } else { b.min(a) }
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {

@@ -757,6 +757,7 @@ from ._functional.copies import view_copy as view_copy
 from .func._vmap import vmap as vmap
 from ._core import vsplit as vsplit
 from ._core import vstack as vstack
+from . import wgpu as wgpu
 from ._core import where as where
 from ._functional.control import while_loop as while_loop
 from ._core import xlogy as xlogy

@@ -33,7 +33,9 @@ test-wgpu: tools
 	$(CARGO) test $(WGPU) --target-dir target --quiet
 	$(MAKE) --no-print-directory develop wheel-wgpu
 	$(BIN)/pip install --quiet --no-deps --upgrade --target target/wgpu dist/opforge_wgpu-*.whl
-	PYTHONPATH=target/wgpu OPFORGE_DEVICE=wgpu OPFORGE_DEVICE_SAMPLES=all $(BIN)/pytest --quiet -p no:cacheprovider tests/python/wgpu tests/python/devices
+	@if PYTHONPATH=target/wgpu $(BIN)/python -c "import os, sys, warnings, opforge, opforge_wgpu; warnings.showwarning = lambda told, *_: (print(told), os._exit(1)); sys.exit(0 if opforge.wgpu.is_available() else 3)"; then \
+		PYTHONPATH=target/wgpu OPFORGE_DEVICE=wgpu OPFORGE_DEVICE_SAMPLES=all $(BIN)/pytest --quiet -p no:cacheprovider tests/python/wgpu tests/python/devices; \
+	elif [ $$? -eq 3 ]; then echo "skipped from Python: no driver of a GPU was found"; else exit 1; fi
 
 # Every operator's samples and gradients on this machine's NVIDIA GPU, or on the host by a driver that is made for tests; `make test` has a part of them. Two minutes without a GPU.
 test-cuda:

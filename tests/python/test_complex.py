@@ -121,4 +121,5 @@ def test_functions_that_take_complex_numbers_give_what_their_references_do():
             is_same = ours.shape == theirs.shape and ours.dtype.kind == theirs.dtype.kind and np.allclose(ours, theirs, rtol=1e-6, atol=1e-8, equal_nan=True)
             wrong += [] if is_same else [f"{case}: {ours.ravel()[:3]}, not {theirs.ravel()[:3]}"]
         compared.add(case.name)
-    assert not wrong and len(compared) > 300, (len(compared), wrong)
+    # All those that took them when this was written: none may begin to refuse.
+    assert not wrong and len(compared) >= 310, (len(compared), wrong)

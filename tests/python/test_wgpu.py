@@ -8,6 +8,8 @@ import sys
 import opforge as torch
 
 PROGRAM = """
+import sys
+sys.modules["opforge_wgpu"] = None
 import opforge as torch
 from opforge import wgpu
 print(wgpu.is_available(), wgpu.device_count(), wgpu.is_initialized(), torch.backends.mps.is_available(), torch.device("wgpu:1"))
@@ -20,17 +22,22 @@ for use in (wgpu.current_device, wgpu.get_device_name, lambda: torch.ones(1, dev
 """
 
 
-def lines(program, package):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(pathlib.Path(torch.__file__).parents[1])])}
+def ended(program, *folders):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [*folders, pathlib.Path(torch.__file__).parents[1]]))}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done
 
 
-def test_without_a_driver_questions_have_answers(tmp_path):
-    # A module that has no driver is as good as none.
-    (tmp_path / "opforge_wgpu.py").write_text("")
-    found = lines(PROGRAM, tmp_path)
-    assert found[0] == "False 0 False False wgpu:1"
+def test_without_the_package_questions_have_answers():
+    done = ended(PROGRAM)
+    found = done.stdout.splitlines()
+    assert found[0] == "False 0 False False wgpu:1" and done.stderr == ""
     assert found[1:3] == ["DeviceAbsentError wgpu: there is no device: no GPU, no driver, or no package opforge-wgpu"] * 2
-    assert all(line.startswith("DeviceError device: type: ") or "opforge-wgpu" in line for line in found[3:]) and len(found) == 5, found
+    assert len(found) == 5 and all(line.startswith("DeviceError") and "opforge-wgpu" in line for line in found[3:]), found
+
+
+def test_a_package_that_has_no_driver_of_this_version_is_told(tmp_path):
+    (tmp_path / "opforge_wgpu.py").write_text("")
+    done = ended("import opforge; print(opforge.wgpu.is_available())", tmp_path)
+    assert done.stdout == "False\n" and "RuntimeWarning: opforge_wgpu:" in done.stderr

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! This crate is the driver: it opens GPUs, has memory of them, compiles and launches. `opforge-wgsl` makes devices of it. Built as the Python module
-//! `opforge_wgpu` it is what `opforge` loads where it is installed (`pip install opforge-wgpu`).
+//! `opforge_wgpu` it is what `opforge` loads where it is installed (`make wheel-wgpu` packs it).
 
 mod buffer;
 mod gpu;
@@ -45,7 +45,7 @@ mod devices {
     }
 
     /// What the GPUs are called, by number; none where no driver was found.
-    pub fn available() -> Vec<String> {
+    pub fn available() -> &'static [String] {
         bring().map(|()| opforge_wgsl::available()).unwrap_or_default()
     }
 }

@@ -25,7 +25,7 @@ unsafe fn guarded<T>(failure: *mut Failure, none: T, work: impl FnOnce() -> Resu
     };
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload))).unwrap_or_else(
         |Fault(code, message)| {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller's failure is there until the call returns.
             unsafe { (*failure).note(code, &message) };
             none
         },
@@ -37,7 +37,7 @@ unsafe fn guarded<T>(failure: *mut Failure, none: T, work: impl FnOnce() -> Resu
 /// # Safety
 /// The handle was given for a `T`, and not released.
 unsafe fn of<'a, T>(handle: Handle) -> &'a T {
-    // SAFETY: as the caller promises.
+    // SAFETY: the handle is the address of a `T` in a box, which only `release` drops.
     unsafe { &*handle.cast_const().cast::<T>() }
 }
 
@@ -144,7 +144,7 @@ unsafe extern "C" fn compile(
 /// # Safety
 /// Its handles and bytes are the caller's until it has been issued.
 unsafe fn launch(issued: &Issued) -> Launch<'_> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the handles are of kernels and buffers that the caller keeps, the arrays of the lengths beside them.
     unsafe {
         Launch {
             kernel: of::<Kernel>(issued.kernel),
@@ -160,7 +160,7 @@ unsafe extern "C" fn run(gpu: Handle, launches: *const Issued, count: usize, fai
     let work = || {
         // SAFETY: the GPU, the launches and what they name are the caller's.
         let (gpu, launches) = unsafe { (of::<Gpu>(gpu), slice::from_raw_parts(launches, count)) };
-        // SAFETY: as above.
+        // SAFETY: what a launch names is there until it has been issued, which is before the call returns.
         gpu.run(&launches.iter().map(|issued| unsafe { launch(issued) }).collect::<Vec<_>>())
     };
     // SAFETY: the failure is the caller's.

@@ -1,10 +1,9 @@
 //! The backend: a GPU's memory and kernels.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use opforge::devices::{Backend, Link};
+use opforge::devices::{Backend, Fallback, Link};
 use opforge::operator::Lowering;
 use opforge::{Meta, Result};
 use opforge_gpu::{Program, Target, program_of, program_of_chain};
@@ -59,16 +58,12 @@ impl Added {
     }
 }
 
-/// Whether the CPU computes what there is no kernel for.
-static FALLS_BACK: LazyLock<AtomicBool> = LazyLock::new(|| {
-    let refused = std::env::var("OPFORGE_WGPU_FALLBACK").is_ok_and(|value| value == "0");
-    AtomicBool::new(!refused)
-});
+static FALLBACK: Fallback = Fallback::unless("OPFORGE_WGPU_FALLBACK");
 
 /// Has the CPU compute what there is no kernel for, as it does at first unless the environment variable `OPFORGE_WGPU_FALLBACK` is 0; or has that be an
 /// error. Calls like those before keep the kernels that they have.
 pub fn set_fallback(allowed: bool) {
-    FALLS_BACK.store(allowed, Ordering::Relaxed);
+    FALLBACK.set(allowed);
 }
 
 impl Backend for Added {
@@ -77,7 +72,7 @@ impl Backend for Added {
     }
 
     fn falls_back(&self) -> bool {
-        FALLS_BACK.load(Ordering::Relaxed)
+        FALLBACK.is_allowed()
     }
 
     fn kernel(

@@ -35,10 +35,9 @@ pub unsafe fn bring(driver: &'static Driver) -> Result<()> {
 }
 
 /// What the GPUs are called, by number; none where there is no driver.
-pub fn available() -> Vec<String> {
+pub fn available() -> &'static [String] {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
-    let names = |driver: &&'static Driver| NAMES.get_or_init(|| Gpu::names(driver)).clone();
-    DRIVER.get().map(names).unwrap_or_default()
+    DRIVER.get().map_or(&[], |driver| NAMES.get_or_init(|| Gpu::names(driver)))
 }
 
 fn open(number: usize) -> Result<(Device, &'static Wgsl)> {

@@ -3,10 +3,14 @@
 //! All functions may be called from any thread, and none unwinds. Where one has a [`Failure`], that tells how it ended, and what it returns besides counts
 //! only if it succeeded.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
 
 /// The version of this table: drivers of others are refused.
 pub const VERSION: u32 = 1;
+
+/// What the capsule is called in which a Python module gives its table.
+pub const CAPSULE: &CStr = c"opforge_wgpu.driver";
 
 /// What a driver calls one of its own: a GPU, a buffer, a compiled kernel.
 pub type Handle = *mut c_void;
@@ -19,10 +23,10 @@ pub const MOST_TEXT: usize = 4000;
 pub struct Failure {
     /// [`Failure::NONE`], or of what kind.
     pub code: u32,
-    /// Bytes of the message.
-    pub length: u32,
+    /// Bytes of the message: so many of the text are written.
+    length: u32,
     /// The message, in UTF-8.
-    pub text: [u8; MOST_TEXT],
+    text: [MaybeUninit<u8>; MOST_TEXT],
 }
 
 impl Failure {
@@ -35,19 +39,23 @@ impl Failure {
 
     /// That of a call which has not ended yet.
     pub fn none() -> Self {
-        Failure { code: Self::NONE, length: 0, text: [0; MOST_TEXT] }
+        Failure { code: Self::NONE, length: 0, text: [MaybeUninit::uninit(); MOST_TEXT] }
     }
 
     /// Notes a failure; of a long message the beginning.
     pub fn note(&mut self, code: u32, message: &str) {
-        let length = message.len().min(MOST_TEXT);
-        self.text[..length].copy_from_slice(&message.as_bytes()[..length]);
-        (self.code, self.length) = (code, length as u32);
+        for (to, &byte) in self.text.iter_mut().zip(message.as_bytes()) {
+            to.write(byte);
+        }
+        (self.code, self.length) = (code, message.len().min(MOST_TEXT) as u32);
     }
 
     /// What the driver says.
     pub fn message(&self) -> String {
-        String::from_utf8_lossy(&self.text[..(self.length as usize).min(MOST_TEXT)]).into_owned()
+        let text = self.text[..(self.length as usize).min(MOST_TEXT)].iter();
+        // SAFETY: who set the length wrote so many bytes first, as `note` does.
+        let bytes: Vec<u8> = text.map(|byte| unsafe { byte.assume_init() }).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 

@@ -17,9 +17,9 @@ pub(crate) struct Gpu {
     forks: usize,
 }
 
-// SAFETY: a driver's functions may be called from any thread.
+// SAFETY: its driver's functions may be called from any thread.
 unsafe impl Send for Gpu {}
-// SAFETY: as above.
+// SAFETY: its driver's functions may be called from any thread, and so at once.
 unsafe impl Sync for Gpu {}
 
 /// Memory of a GPU.
@@ -33,9 +33,9 @@ struct Owned {
     forks: usize,
 }
 
-// SAFETY: a driver's functions may be called from any thread.
+// SAFETY: its driver's functions may be called from any thread.
 unsafe impl Send for Owned {}
-// SAFETY: as above.
+// SAFETY: its driver's functions may be called from any thread, and so at once.
 unsafe impl Sync for Owned {}
 
 impl Drop for Owned {
@@ -63,9 +63,9 @@ impl Buffer {
 #[derive(Clone, Copy)]
 pub(crate) struct Compiled(Handle);
 
-// SAFETY: a driver's functions may be called from any thread.
+// SAFETY: a compiled kernel is never released, and its driver's functions may be called from any thread.
 unsafe impl Send for Compiled {}
-// SAFETY: as above.
+// SAFETY: a compiled kernel is never released, and its driver's functions may be called from any thread at once.
 unsafe impl Sync for Compiled {}
 
 /// One launch: a kernel, its buffers, where it notes failures, the bytes of its uniform buffer, groups of threads.

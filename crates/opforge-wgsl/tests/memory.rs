@@ -44,7 +44,7 @@ unsafe extern "C" fn buffer(_: Handle, nbytes: u64, failure: *mut Failure) -> Ha
 /// # Safety
 /// The handle is that of a buffer, which nobody else uses now.
 unsafe fn bytes<'a>(buffer: Handle) -> &'a mut Vec<u8> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the handle is the address of a vector in a box, which nobody else uses now.
     unsafe { &mut *buffer.cast::<Vec<u8>>() }
 }
 

@@ -5,6 +5,7 @@
 //! nowhere and expects the CPU's values and gradients.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use opforge_runtime::{HostMemory, Kernel, Memory, OnHost};
@@ -139,6 +140,34 @@ pub fn beside(model: &Tensor) -> Option<Box<dyn Any>> {
     match model.device() {
         Device::Added(_) => of(*model.device()).ok()?.beside(model),
         _ => None,
+    }
+}
+
+/// Whether the CPU computes what a device has no kernel for ([`Backend::falls_back`]): at first unless an environment variable is 0.
+pub struct Fallback {
+    variable: &'static str,
+    allowed: OnceLock<AtomicBool>,
+}
+
+impl Fallback {
+    /// That which the environment variable forbids.
+    pub const fn unless(variable: &'static str) -> Self {
+        Fallback { variable, allowed: OnceLock::new() }
+    }
+
+    fn flag(&self) -> &AtomicBool {
+        let refused = || std::env::var(self.variable).is_ok_and(|value| value == "0");
+        self.allowed.get_or_init(|| AtomicBool::new(!refused()))
+    }
+
+    /// Whether it is allowed now.
+    pub fn is_allowed(&self) -> bool {
+        self.flag().load(Ordering::Relaxed)
+    }
+
+    /// Allows or forbids it. Calls like those before keep the kernels that they have.
+    pub fn set(&self, allowed: bool) {
+        self.flag().store(allowed, Ordering::Relaxed);
     }
 }
 

@@ -1,8 +1,6 @@
 """A device's memory, and waiting for its work."""
 
 import gc
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -83,26 +81,3 @@ def test_threads_have_current_devices_of_their_own():
             thread.start()
             thread.join()
         assert seen == [(0, 1.0)]
-
-
-FORKED = """
-import os, opforge as torch
-x = torch.ones(2, device="cuda")
-child = os.fork()
-if child == 0:
-    assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
-    try:
-        x + 1
-        (x + 1).tolist()
-    except RuntimeError as error:
-        assert "forked after cuda:0 was opened" in str(error), error
-        os._exit(7)
-    os._exit(1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert (x + 1).tolist() == [2.0, 2.0]
-"""
-
-
-def test_forked_processes_are_told():
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr

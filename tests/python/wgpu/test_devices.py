@@ -3,8 +3,6 @@
 import copy
 import io
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -94,25 +92,3 @@ def test_copies_pickles_and_files_stay_on_the_device():
         assert made["x"].tolist() == [0.0, 0.0, 0.0, 3.0]
     file.seek(0)
     assert torch.load(file, map_location="cpu")["x"].device.type == "cpu"
-
-
-FORKED = """
-import os, opforge as torch
-x = torch.ones(2, device="wgpu")
-child = os.fork()
-if child == 0:
-    assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
-    try:
-        (x + 1).tolist()
-    except RuntimeError as error:
-        assert "forked after wgpu:0 was opened" in str(error), error
-        os._exit(7)
-    os._exit(1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert (x + 1).tolist() == [2.0, 2.0]
-"""
-
-
-def test_forked_processes_are_told():
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr

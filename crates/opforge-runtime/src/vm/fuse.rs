@@ -264,6 +264,7 @@ fn as_running<'a>(calls: &'a [Queued], arguments: impl Iterator<Item = &'a Buffe
 
 impl State {
     /// Whether all that a queue holds is one or a few long calls that may become part of a program.
+    #[cfg(not(loom))]
     fn awaits_more(&self, slot: Slot) -> bool {
         let queue = &self.streams[slot as usize].queue;
         let may_join = |queued: &Queued| queued.instruction.part.is_some();

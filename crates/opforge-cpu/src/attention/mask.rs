@@ -60,6 +60,11 @@ impl<T: WithDType> Mask<T> {
 }
 
 impl<T: WithDType> HeadMask<'_, T> {
+    /// The part for keys from this number on.
+    pub fn beginning_at(self, key: usize) -> Self {
+        HeadMask { at: self.at.wrapping_offset(key as isize * self.mask.column), ..self }
+    }
+
     /// Masks the scores of a block; a bit is set for each of its rows that sees nothing.
     ///
     /// # Safety

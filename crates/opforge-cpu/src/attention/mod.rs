@@ -1,13 +1,15 @@
 //! Attention, `softmax(q k^T scale) v`, by blocks whose scores stay in a cache: no more of the score matrix is ever there.
 //!
-//! It goes by strips of queries as wide as a micro-kernel (`strip.rs`), past blocks of keys; one or two queries of many keys are products with a
-//! vector (`few.rs`). The gradient is made of kernels for blocks of queries, which compute the scores again (`backward.rs`).
+//! It goes by strips of queries as wide as a micro-kernel (`strip.rs`), past blocks of keys; few queries of many keys read
+//! them as they lie (`few.rs`). The gradient is made of kernels for blocks of queries, which compute the scores again (`backward.rs`).
 
 mod backward;
 mod few;
 mod forward;
 mod mask;
 mod strip;
+#[cfg(test)]
+mod tests;
 mod weights;
 
 use std::sync::Arc;
@@ -43,24 +45,18 @@ pub fn attention(
 ) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
     match output.dtype {
-        DType::F32 => forward::<f32>(op, sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
-        DType::F64 => forward::<f64>(op, sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::F32 => forward::<f32>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::F64 => forward::<f64>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
 
-fn forward<T: Element>(
-    op: &'static str,
-    sizes: Sizes,
-    inputs: [&Meta; 3],
-    mask: Option<Mask<T>>,
-) -> Result<Arc<dyn HostKernel>> {
-    if are_few(&sizes) {
-        with_contiguous(&inputs, |_| Few::prepare(op, sizes, mask))
-    } else if inputs.iter().all(|input| Heads::of(input).column == 1) {
-        Ok(Forward::prepare(sizes, inputs.map(Heads::of), mask))
+fn forward<T: Element>(sizes: Sizes, inputs: [&Meta; 3], mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
+    let prepare = if are_few(&sizes) { Few::prepare } else { Forward::prepare };
+    if inputs.iter().all(|input| Heads::of(input).column == 1) {
+        Ok(prepare(sizes, inputs.map(Heads::of), mask))
     } else {
-        with_contiguous(&inputs, |flat| Ok(Forward::prepare(sizes, [0, 1, 2].map(|i| Heads::of(flat[i])), mask)))
+        with_contiguous(&inputs, |flat| Ok(prepare(sizes, [0, 1, 2].map(|i| Heads::of(flat[i])), mask)))
     }
 }
 

@@ -21,8 +21,16 @@ const PICOSECONDS: usize = 150;
 #[repr(transparent)]
 struct Truth(u8);
 
+#[derive(PartialEq, Eq)]
+enum Kind {
+    Integer,
+    Float,
+    Other,
+}
+
 /// A type to cast from and to, by way of the widest type of its kind; the compiler merges the two conversions.
 trait Value: Copy + Send + Sync + 'static {
+    const KIND: Kind;
     fn cast<T: Value>(self) -> T;
     fn from_i64(v: i64) -> Self;
     fn from_u64(v: u64) -> Self;
@@ -33,9 +41,10 @@ trait Value: Copy + Send + Sync + 'static {
 
 /// Numbers convert to numbers as `as` does: integers wrap, floats truncate and saturate, NaN gives 0.
 macro_rules! real {
-    ($($ty:ty => $via:ident $wide:ty, $from_f32:expr, $from_f64:expr);*) => {
+    ($($kind:ident $ty:ty => $via:ident $wide:ty, $from_f32:expr, $from_f64:expr);*) => {
         $(#[allow(clippy::unnecessary_cast)]
         impl Value for $ty {
+            const KIND: Kind = Kind::$kind;
             #[inline(always)]
             fn cast<T: Value>(self) -> T { T::$via(self as $wide) }
             #[inline(always)]
@@ -58,32 +67,37 @@ macro_rules! truncate {
         |v: $float| {
             // Rounded up where the float has fewer bits than the integer.
             const END: $float = <$ty>::MAX as $float;
-            let v = if v.is_nan() { 0.0 } else { v };
-            let within =
-                v.max(<$ty>::MIN as $float).min(if END as i128 > <$ty>::MAX as i128 { END.next_down() } else { END });
+            const ROUNDED_UP: bool = END as i128 > <$ty>::MAX as i128;
+            const LOW: $float = <$ty>::MIN as $float;
+            const HIGH: $float = if ROUNDED_UP { END.next_down() } else { END };
+            // Comparisons that are false for NaN, as the instructions' are.
+            let within = if v > LOW { v } else { LOW };
+            let within = if within < HIGH { within } else { HIGH };
             // SAFETY: no NaN, and within the range of `$ty`, which `$int` holds.
             let whole = unsafe { within.to_int_unchecked::<$int>() } as $ty;
-            if v >= END { <$ty>::MAX } else { whole }
+            let whole = if ROUNDED_UP && v >= END { <$ty>::MAX } else { whole };
+            if v.is_nan() { 0 } else { whole }
         }
     };
 }
 real! {
-    u8 => from_u64 u64, truncate!(f32, u8, i32), truncate!(f64, u8, i32);
-    u16 => from_u64 u64, truncate!(f32, u16, i32), truncate!(f64, u16, i32);
-    u32 => from_u64 u64, |v| v as u32, |v| v as u32;
-    u64 => from_u64 u64, |v| v as u64, |v| v as u64;
-    i8 => from_i64 i64, truncate!(f32, i8, i32), truncate!(f64, i8, i32);
-    i16 => from_i64 i64, truncate!(f32, i16, i32), truncate!(f64, i16, i32);
-    i32 => from_i64 i64, truncate!(f32, i32, i32), truncate!(f64, i32, i32);
-    i64 => from_i64 i64, truncate!(f32, i64, i64), truncate!(f64, i64, i64);
-    f32 => from_f32 f32, |v| v, |v| v as f32;
-    f64 => from_f64 f64, f64::from, |v| v
+    Integer u8 => from_u64 u64, truncate!(f32, u8, i32), truncate!(f64, u8, i32);
+    Integer u16 => from_u64 u64, truncate!(f32, u16, i32), truncate!(f64, u16, i32);
+    Integer u32 => from_u64 u64, |v| v as u32, |v| v as u32;
+    Integer u64 => from_u64 u64, |v| v as u64, |v| v as u64;
+    Integer i8 => from_i64 i64, truncate!(f32, i8, i32), truncate!(f64, i8, i32);
+    Integer i16 => from_i64 i64, truncate!(f32, i16, i32), truncate!(f64, i16, i32);
+    Integer i32 => from_i64 i64, truncate!(f32, i32, i32), truncate!(f64, i32, i32);
+    Integer i64 => from_i64 i64, truncate!(f32, i64, i64), truncate!(f64, i64, i64);
+    Float f32 => from_f32 f32, |v| v, |v| v as f32;
+    Float f64 => from_f64 f64, f64::from, |v| v
 }
 
 macro_rules! complex {
     ($($part:ty),*) => {
         $(#[allow(clippy::unnecessary_cast)]
         impl Value for Complex<$part> {
+            const KIND: Kind = Kind::Other;
             #[inline(always)]
             fn cast<T: Value>(self) -> T { T::from_complex(self.re as f64, self.im as f64) }
             #[inline(always)]
@@ -103,6 +117,7 @@ complex!(f32, f64);
 
 /// True for whatever differs from zero, NaN included.
 impl Value for Truth {
+    const KIND: Kind = Kind::Other;
     #[inline(always)]
     fn cast<T: Value>(self) -> T {
         T::from_u64((self.0 != 0).into())
@@ -135,6 +150,8 @@ struct Convert<From, To>(PhantomData<(From, To)>);
 impl<From: Value, To: Value> ScalarMap<1> for Convert<From, To> {
     type In = From;
     type Out = To;
+    /// Integers of 64 bits from floats, and narrow ones from wider.
+    const AVX512: bool = matches!((From::KIND, To::KIND), (Kind::Float, Kind::Integer));
     #[inline(always)]
     fn map(&self, [x]: [From; 1]) -> To {
         x.cast()

@@ -15,6 +15,8 @@ pub(super) trait ScalarMap<const K: usize>: Copy + Send + Sync + 'static {
     const CAN_FAIL: bool = false;
     /// False where vectors of more than 128 bits bring nothing.
     const AVX2: bool = true;
+    /// True where AVX-512 has instructions that AVX2 lacks.
+    const AVX512: bool = false;
 
     fn map(&self, x: [Self::In; K]) -> Self::Out;
     /// Whether the operator has no result for these values; the kernel then reports an error after the loop.
@@ -153,7 +155,7 @@ impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     type Args = *const Block<K>;
     type Output = bool;
     const AVX2: bool = F::AVX2;
-    const AVX512: bool = false;
+    const AVX512: bool = F::AVX512;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {

@@ -128,8 +128,10 @@ impl Gather {
     ) -> bool {
         let [id_step, src_step, dst_step] = self.row.step;
         let (mut batch, mut ok) = (Batch::new(), true);
-        // A run is copied when the next is known, while its own first bytes are on their way.
-        let mut waiting = None;
+        // A run is copied when the next is known, while its own first bytes are on their way; and elements of a line, most of whose memory they need.
+        let (mut waiting, mut waiting_line) = (None, None);
+        let line = self.ids.len() * self.size;
+        let is_dense = self.axis_step == self.size as isize && line <= prefetch::RUN && self.part >= line / 64;
         self.nest.for_each_part(parts, range, |offset, part| {
             let first = part * self.part;
             let n = self.part.min(self.row.len - first);
@@ -140,7 +142,12 @@ impl Gather {
                 let dst = output.offset(at(2));
                 let row = |id: usize| (id != SKIP).then(|| src.wrapping_offset(id as isize * self.axis_step));
                 let fine = match self.inner {
-                    Inner::Line(copy) => copy(ids, n, src, self.ids.len(), self.axis_step, dst),
+                    Inner::Line(copy) if is_dense => {
+                        prefetch::prefetch(src, line);
+                        let before = waiting_line.replace((copy, ids, n, src, dst));
+                        before.is_none_or(|line| self.copy_line(line))
+                    }
+                    Inner::Line(copy) => self.copy_line((copy, ids, n, src, dst)),
                     Inner::Elements(copy) => {
                         let ids = self.ids.read(ids, id_step, n, &mut batch);
                         ids.map(|ids| copy(ids, src, src_step, self.axis_step, dst, dst_step)).is_some()
@@ -164,11 +171,22 @@ impl Gather {
                 ok &= fine;
             }
         });
-        if let Some((src, dst, bytes)) = waiting {
-            // SAFETY: the run is one of those above.
-            unsafe { copy_run(src, dst, bytes) };
+        // SAFETY: the run and the line are some of those above.
+        unsafe {
+            if let Some((src, dst, bytes)) = waiting {
+                copy_run(src, dst, bytes);
+            }
+            ok & waiting_line.is_none_or(|line| self.copy_line(line))
         }
-        ok
+    }
+
+    /// Copies `n` elements of a line: the function for it, indices, `n`, the line and the destination. False if an index is out of range.
+    ///
+    /// # Safety
+    /// As the function's.
+    unsafe fn copy_line(&self, (copy, ids, n, src, dst): (CopyLine, *const u8, usize, *const u8, *mut u8)) -> bool {
+        // SAFETY: the line has an element for each place on the axis.
+        unsafe { copy(ids, n, src, self.ids.len(), self.axis_step, dst) }
     }
 }
 
@@ -289,6 +307,12 @@ unsafe fn copy_line<I: IntDType, T: Copy>(
     let dst = dst.cast::<T>();
     // SAFETY: `each_position` gives `i` below `n` and `at` below `len`, the elements of `dst` and of the line.
     unsafe {
+        if step == size_of::<T>() as isize {
+            let line = src.cast::<T>();
+            return each_position::<I>(ids, n, len, |i, at| {
+                dst.add(i).write_unaligned(line.add(at).read_unaligned());
+            });
+        }
         each_position::<I>(ids, n, len, |i, at| {
             dst.add(i).write_unaligned(src.offset(at as isize * step).cast::<T>().read_unaligned());
         })

@@ -164,13 +164,24 @@ pub(super) unsafe fn each_position<I: IntDType>(
     len: usize,
     mut body: impl FnMut(usize, usize),
 ) -> bool {
+    /// Indices that are checked before the first of them is used.
+    const TOGETHER: usize = 4;
     let ids = ids.cast::<I>();
-    for i in 0..n {
-        // Volatile: others may write to it meanwhile, and what is checked must be what is used.
-        // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
-        let id = unsafe { ids.add(i).read_volatile() };
-        // Below zero it is larger than any length.
-        let position = id.as_usize();
+    // Volatile: others may write to it meanwhile, and what is checked must be what is used. Below zero it is larger than any length.
+    // SAFETY: called with numbers below `n`, of readable indices, which are aligned.
+    let position = |i: usize| unsafe { ids.add(i).read_volatile() }.as_usize();
+    let whole = n / TOGETHER * TOGETHER;
+    for first in (0..whole).step_by(TOGETHER) {
+        let positions: [usize; TOGETHER] = std::array::from_fn(|i| position(first + i));
+        if positions.iter().any(|&position| position >= len) {
+            return false;
+        }
+        for (i, position) in (first..).zip(positions) {
+            body(i, position);
+        }
+    }
+    for i in whole..n {
+        let position = position(i);
         if position >= len {
             return false;
         }

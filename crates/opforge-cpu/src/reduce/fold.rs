@@ -2,8 +2,11 @@
 
 use super::Reducer;
 use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
-use crate::simd::{Float, Int, Integer, Simd, Vector};
+use crate::simd::{Float, Int, Integer, Isa, Simd, Vector};
 use std::marker::PhantomData;
+
+/// Blocks that are folded at once where they are read from memory.
+pub(super) const STREAMS: usize = 4;
 
 /// A reduction over one element type, in vectors of accumulators. All methods are `#[inline(always)]`, to be compiled in a routine's entry.
 pub(super) trait Fold: Copy + Send + Sync + 'static {
@@ -92,6 +95,26 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
         }
     }
 
+    /// How many blocks are best folded at once where they are read from memory: 1 or [`STREAMS`].
+    #[inline(always)]
+    fn streams<S: Simd>() -> usize {
+        1
+    }
+
+    /// [`fold_block`](Fold::fold_block) of several blocks, of a multiple of four vectors each.
+    ///
+    /// # Safety
+    /// The blocks are valid for reading `n` elements.
+    #[inline(always)]
+    unsafe fn fold_blocks<S: Simd>(self, blocks: [*const Self::In; STREAMS], n: usize) -> [Self::Vector<S>; STREAMS] {
+        let mut results = [self.identity::<S>(); STREAMS];
+        for (result, block) in results.iter_mut().zip(blocks) {
+            // SAFETY: the caller vouches for each block.
+            *result = unsafe { self.fold_block::<S>(block, n) };
+        }
+        results
+    }
+
     /// Combines rows, and adds them to the accumulators.
     ///
     /// # Safety
@@ -171,12 +194,44 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     fn combine<S: Simd>(self, a: VectorOf<E, S>, b: VectorOf<E, S>) -> VectorOf<E, S> {
         self.reducer.combine(a, b)
     }
+    /// Where there are registers enough for all.
+    #[inline(always)]
+    fn streams<S: Simd>() -> usize {
+        if S::ISA == Isa::Avx512 && size_of::<E>() >= size_of::<f32>() { STREAMS } else { 1 }
+    }
+    /// The bits are those of one block after the other.
+    #[inline(always)]
+    unsafe fn fold_blocks<S: Simd>(self, blocks: [*const E; STREAMS], n: usize) -> [VectorOf<E, S>; STREAMS] {
+        const CHAINS: usize = 4;
+        let lanes = VectorOf::<E, S>::LANES;
+        let mut results = [self.identity::<S>(); STREAMS];
+        // SAFETY: every read ends at or before element `n` of a block.
+        unsafe {
+            let mut sums = [[self.identity::<S>(); CHAINS]; STREAMS];
+            for (sums, block) in sums.iter_mut().zip(blocks) {
+                for (c, sum) in sums.iter_mut().enumerate() {
+                    *sum = self.load::<S>(block.add(c * lanes));
+                }
+            }
+            for i in (CHAINS * lanes..n).step_by(CHAINS * lanes) {
+                for (sums, block) in sums.iter_mut().zip(blocks) {
+                    for (c, sum) in sums.iter_mut().enumerate() {
+                        *sum = self.combine::<S>(*sum, self.load::<S>(block.add(i + c * lanes)));
+                    }
+                }
+            }
+            for (result, [a, b, c, d]) in results.iter_mut().zip(sums) {
+                *result = self.combine::<S>(self.combine::<S>(a, b), self.combine::<S>(c, d));
+            }
+        }
+        results
+    }
     #[inline(always)]
     fn fold_lanes<S: Simd>(self, v: VectorOf<E, S>) -> VectorOf<E, S> {
-        Vector::splat_elem(v.reduce(|a, b| {
-            let (a, b) = (VectorOf::<E, S>::splat_elem(a), VectorOf::<E, S>::splat_elem(b));
-            first_lane(self.reducer.combine(a, b))
-        }))
+        Vector::splat_elem(v.fold(
+            #[inline(always)]
+            |a, b| self.reducer.combine(a, b),
+        ))
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const E::Compute) -> VectorOf<E, S> {
@@ -200,11 +255,6 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     fn out_size(self) -> usize {
         size_of::<E>()
     }
-}
-
-#[inline(always)]
-pub(super) fn first_lane<V: Vector>(v: V) -> V::Elem {
-    v.reduce(|a, _| a)
 }
 
 /// The mathematics of a reduction of integers.

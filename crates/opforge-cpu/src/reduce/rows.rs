@@ -2,13 +2,13 @@
 
 use super::Reducer;
 use super::cascade::Cascade;
-use super::fold::{FloatFold, Fold, first_lane};
+use super::fold::{FloatFold, Fold, STREAMS};
 use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan};
 use crate::loops::plan::{LoopDim, Walk, iterations};
 use crate::loops::work::LOOK;
 use crate::simd::stored::StoredFloat;
-use crate::simd::{Routine, Simd};
+use crate::simd::{Routine, Simd, Vector};
 use opforge_core::WithDType;
 use opforge_runtime::checkpoint;
 use std::mem::MaybeUninit;
@@ -83,22 +83,40 @@ impl<F: Fold> Rows<F> {
         let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; BLOCK];
         let mut blocks = None;
         let mut cascade = None;
-        for unit in units.clone() {
+        let mut unit = units.start;
+        while unit < units.end {
             if unit % BLOCKS == BLOCKS - 1 {
                 checkpoint();
             }
-            // SAFETY: blocks lie within the input, and are gathered before they are read.
-            let v = unsafe {
-                let (block, n) = match self.plan.form {
-                    Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
-                    _ => blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered),
-                };
-                fold.fold_block::<S>(block, n)
+            let together = match self.plan.form {
+                Form::Rows { .. } if units.end - unit >= STREAMS => F::streams::<S>(),
+                _ => 1,
             };
-            if units.len() == 1 {
-                return v;
+            let mut found = [(base, 0); STREAMS];
+            // SAFETY: blocks lie within the input, and are gathered, one at a time, before they are read.
+            unsafe {
+                for found in &mut found[..together] {
+                    *found = match self.plan.form {
+                        Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
+                        _ => blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered),
+                    };
+                }
+                if together == STREAMS && found.iter().all(|&(_, n)| n == BLOCK) {
+                    let cascade = cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold));
+                    for v in fold.fold_blocks::<S>(found.map(|(block, _)| block), BLOCK) {
+                        cascade.push(v);
+                    }
+                } else {
+                    for &(block, n) in &found[..together] {
+                        let v = fold.fold_block::<S>(block, n);
+                        if units.len() == 1 {
+                            return v;
+                        }
+                        cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold)).push(v);
+                    }
+                }
             }
-            cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold)).push(v);
+            unit += together;
         }
         cascade.map_or_else(|| fold.identity::<S>(), Cascade::finish)
     }
@@ -181,7 +199,7 @@ pub(crate) unsafe fn sum_row<S: Simd, T: StoredFloat, R: Reducer>(terms: R, ptr:
     for start in (0..n).step_by(BLOCK) {
         // SAFETY: the block lies within the row.
         let block = unsafe { fold.fold_block::<S>(ptr.add(start), BLOCK.min(n - start)) };
-        sum += first_lane(fold.fold_lanes::<S>(block)).to_f64();
+        sum += fold.fold_lanes::<S>(block).first_lane().to_f64();
     }
     sum
 }

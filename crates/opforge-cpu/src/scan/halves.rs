@@ -1,6 +1,83 @@
-//! Floats of 16 bits to and from f64, without branches, for loops that take one element of a row after the other.
+//! Running results of floats of 16 bits: to and from f64 without branches, and many at a time where rows are contiguous.
+
+use std::marker::PhantomData;
 
 use half::{bf16, f16};
+
+use super::{Combine, Running, walk_lanes};
+use crate::copy::Axis;
+use crate::simd::{Isa, Routine, Simd, resolve};
+
+/// [`walk_lanes`] by pieces, which are widened before the walk and rounded after it: in the walk itself, where an element follows the other, that would
+/// be most of the time.
+///
+/// # Safety
+/// As [`walk_lanes`].
+pub(super) unsafe fn walk<T: Running<Wide = f64>, C: Combine<T> + Combine<f64>, const N: usize>(
+    mut results: [f64; N],
+    lanes: Axis<2>,
+    along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
+    const PIECE: usize = 128;
+    const WIDE: isize = size_of::<f64>() as isize;
+    if along.step != [size_of::<T>() as isize; 2] {
+        // SAFETY: as the caller vouches.
+        return unsafe { walk_lanes::<T, C, N>(results, lanes, along, src, dst) };
+    }
+    let (widen, round) = (resolve::<Widen<T>>(Isa::current()), resolve::<Round<T>>(Isa::current()));
+    let mut room = [[0.0; PIECE]; N];
+    let rows = Axis { len: N, step: [PIECE as isize * WIDE; 2] };
+    for first in (0..along.len).step_by(PIECE) {
+        let n = PIECE.min(along.len - first);
+        let at = |t: usize, lane: usize| first as isize * along.step[t] + lane as isize * lanes.step[t];
+        // SAFETY: a piece of each lane, of which there are `N`, lies within its elements, and has a row of the room; the entries are for this CPU.
+        unsafe {
+            for (lane, row) in room.iter_mut().enumerate() {
+                widen(&Widen(PhantomData), (src.offset(at(0, lane)).cast(), row.as_mut_ptr(), n));
+            }
+            let piece = room.as_mut_ptr().cast::<u8>();
+            walk_lanes::<f64, C, N>(results, rows, Axis { len: n, step: [WIDE; 2] }, piece, piece);
+            for (lane, row) in room.iter().enumerate() {
+                results[lane] = row[n - 1];
+                round(&Round(PhantomData), (row.as_ptr(), dst.offset(at(1, lane)).cast(), n));
+            }
+        }
+    }
+}
+
+/// Widens `n` elements.
+struct Widen<T>(PhantomData<T>);
+
+impl<T: Running<Wide = f64>> Routine for Widen<T> {
+    type Args = (*const T, *mut f64, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for `n` elements of both.
+            unsafe { dst.add(i).write(src.add(i).read_unaligned().widen()) };
+        }
+    }
+}
+
+/// Rounds `n` results.
+struct Round<T>(PhantomData<T>);
+
+impl<T: Running<Wide = f64>> Routine for Round<T> {
+    type Args = (*const f64, *mut T, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for `n` elements of both.
+            unsafe { dst.add(i).write_unaligned(T::round(src.add(i).read())) };
+        }
+    }
+}
 
 /// The number, exactly.
 #[inline(always)]

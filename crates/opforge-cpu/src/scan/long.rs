@@ -8,7 +8,7 @@ use opforge_core::Result;
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::{Combine, Running, Sums, looking, walk_lanes};
+use super::{Combine, Running, Sums, looking};
 use crate::copy::{Axis, Nest, Shared};
 
 /// The segments of a row, a multiple of those walked side by side.
@@ -77,13 +77,13 @@ where
             if last == segment {
                 let lanes = Axis { len: SIDE_BY_SIDE, step: [step(0), step(1)] };
                 let (src, dst) = (src.offset(at(0, first)), dst.offset(at(1, first)));
-                return walk_lanes::<T, Sums, SIDE_BY_SIDE>(starts, lanes, along(segment), src, dst);
+                return T::walk::<Sums, SIDE_BY_SIDE>(starts, lanes, along(segment), src, dst);
             }
             for (i, start) in (first..).zip(starts) {
                 let len = self.segment(i).1;
                 if len > 0 {
                     let (src, dst) = (src.offset(at(0, i)), dst.offset(at(1, i)));
-                    walk_lanes::<T, Sums, 1>([start], Axis { len: 1, step: [0, 0] }, along(len), src, dst);
+                    T::walk::<Sums, 1>([start], Axis { len: 1, step: [0, 0] }, along(len), src, dst);
                 }
             }
         }

@@ -119,20 +119,30 @@ impl HostKernel for ScanKernel {
 
 /// # Safety
 /// `src` is readable and `dst` writable for all elements of `n` lanes.
-unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
+unsafe fn run<T: Running, C: Combine<T> + Combine<f64>>(
+    lanes: Axis<2>,
+    n: usize,
+    along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
     // SAFETY: `n` lanes are valid from the pointers on, each for a walk along its elements.
     unsafe {
         match n {
-            LANES => walk_lanes::<T, C, LANES>([C::START; LANES], lanes, along, src, dst),
-            FAR_LANES => walk_lanes::<T, C, FAR_LANES>([C::START; FAR_LANES], lanes, along, src, dst),
+            LANES => T::walk::<C, LANES>([start::<T, C>(); LANES], lanes, along, src, dst),
+            FAR_LANES => T::walk::<C, FAR_LANES>([start::<T, C>(); FAR_LANES], lanes, along, src, dst),
             _ => {
                 for lane in 0..n as isize {
                     let (src, dst) = (src.offset(lane * lanes.step[0]), dst.offset(lane * lanes.step[1]));
-                    walk_lanes::<T, C, 1>([C::START], lanes, along, src, dst);
+                    T::walk::<C, 1>([start::<T, C>()], lanes, along, src, dst);
                 }
             }
         }
     }
+}
+
+fn start<T: Running, C: Combine<T>>() -> T::Wide {
+    C::START
 }
 
 /// Calls `body` with the numbers below `len`; now and then it looks whether the walk is to stop. Two loops: an iterator over both is
@@ -229,6 +239,20 @@ trait Running: Copy {
     type Wide: Copy;
     fn widen(self) -> Self::Wide;
     fn round(result: Self::Wide) -> Self;
+    /// [`walk_lanes`], in the way that is fastest for the type.
+    ///
+    /// # Safety
+    /// As [`walk_lanes`].
+    unsafe fn walk<C: Combine<Self> + Combine<f64>, const N: usize>(
+        results: [Self::Wide; N],
+        lanes: Axis<2>,
+        along: Axis<2>,
+        src: *const u8,
+        dst: *mut u8,
+    ) {
+        // SAFETY: as the caller vouches.
+        unsafe { walk_lanes::<Self, C, N>(results, lanes, along, src, dst) }
+    }
 }
 
 /// A [`Scan`] of an element type.
@@ -252,13 +276,23 @@ impl<T: Running<Wide = f64>> Combine<T> for LogSums {
 }
 
 macro_rules! running_floats {
-    ($($ty:ty: $widen:expr, $round:expr;)*) => {
+    ($($ty:ty: $widen:expr, $round:expr $(, by $walk:ident)?;)*) => {
         $(impl Running for $ty {
             type Wide = f64;
             #[inline(always)]
             fn widen(self) -> f64 { ($widen)(self) }
             #[inline(always)]
             fn round(result: f64) -> $ty { ($round)(result) }
+            $(unsafe fn walk<C: Combine<Self> + Combine<f64>, const N: usize>(
+                results: [f64; N],
+                lanes: Axis<2>,
+                along: Axis<2>,
+                src: *const u8,
+                dst: *mut u8,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { halves::$walk::<Self, C, N>(results, lanes, along, src, dst) }
+            })?
         }
         running_floats!(@combine $ty, Sums, 0.0, |result: f64, x: f64| result + x);
         running_floats!(@combine $ty, Products, 1.0, |result: f64, x: f64| result * x);)*
@@ -274,8 +308,8 @@ macro_rules! running_floats {
 running_floats! {
     f64: |x| x, |result| result;
     f32: f64::from, |result| result as f32;
-    f16: halves::widen_f16, halves::round_f16;
-    bf16: halves::widen_bf16, halves::round_bf16;
+    f16: halves::widen_f16, halves::round_f16, by walk;
+    bf16: halves::widen_bf16, halves::round_bf16, by walk;
 }
 
 macro_rules! running_ints {

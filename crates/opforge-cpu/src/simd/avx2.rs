@@ -282,6 +282,13 @@ impl Vector for F64 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_pd(ptr, _mm256_castpd_si256(Self::first(n).0), self.0) }
     }
+    methods! {
+        fn partners(self, distance: usize) -> Self = Self(if distance == 2 {
+            _mm256_permute2f128_pd::<1>(self.0, self.0)
+        } else {
+            _mm256_permute_pd::<0b0101>(self.0)
+        });
+    }
     #[inline(always)]
     fn first(n: usize) -> Mask4 {
         // SAFETY: 4 entries follow every offset up to 4.

@@ -101,9 +101,22 @@ impl Routine for WidenBf16 {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
-        for i in 0..n {
-            // SAFETY: the caller vouches for n elements of both.
-            unsafe { dst.add(i).write(f32::from_bits(u32::from(src.add(i).read().to_bits()) << 16)) };
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        let mut done = 0;
+        // SAFETY: the caller vouches for n elements of both, and that this CPU has the level.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx512 {
+                use std::arch::x86_64::*;
+                while done + 16 <= n {
+                    let bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(src.add(done).cast()));
+                    _mm512_storeu_si512(dst.add(done).cast(), _mm512_slli_epi32::<16>(bits));
+                    done += 16;
+                }
+            }
+            for i in done..n {
+                dst.add(i).write(f32::from_bits(u32::from(src.add(i).read().to_bits()) << 16));
+            }
         }
     }
 }
@@ -114,10 +127,53 @@ impl Routine for NarrowBf16 {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
-        for i in 0..n {
-            // SAFETY: the caller vouches for n elements of both.
-            unsafe { dst.add(i).write(round_to_bf16(src.add(i).read())) };
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        let mut done = 0;
+        // SAFETY: the caller vouches for n elements of both, and that this CPU has the level.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx512 {
+                while done + 16 <= n {
+                    round_sixteen_to_bf16(src.add(done), dst.add(done));
+                    done += 16;
+                }
+            }
+            for i in done..n {
+                dst.add(i).write(round_to_bf16(src.add(i).read()));
+            }
         }
+    }
+}
+
+/// As [`round_to_bf16`]. The instruction for it takes subnormal numbers for 0.
+///
+/// # Safety
+/// The processor has AVX-512 F and BW; the pointers are valid for 16 elements.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn round_sixteen_to_bf16(src: *const f32, dst: *mut bf16) {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller vouches for the processor and the elements.
+    unsafe {
+        let x = _mm512_loadu_ps(src);
+        let bits = _mm512_castps_si512(x);
+        let is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(1 << 16));
+        let half = _mm512_mask_blend_epi32(is_odd, _mm512_set1_epi32(0x7fff), _mm512_set1_epi32(0x8000));
+        let is_nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+        let nearest = _mm512_add_epi32(bits, half);
+        let rounded = _mm512_mask_or_epi32(nearest, is_nan, bits, _mm512_set1_epi32(0x40_0000));
+        // The high halves of all lanes.
+        const HIGH: [u16; 32] = {
+            let mut numbers = [0; 32];
+            let mut i = 0;
+            while i < 16 {
+                numbers[i] = 2 * i as u16 + 1;
+                i += 1;
+            }
+            numbers
+        };
+        let high = _mm512_permutexvar_epi16(_mm512_loadu_si512(HIGH.as_ptr().cast()), rounded);
+        _mm256_storeu_si256(dst.cast(), _mm512_castsi512_si256(high));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Neg;
 
 use opforge_core::FloatDType;
-use opforge_tile::{Float, Mask};
+use opforge_tile::{Bits, Float, Mask};
 
 use super::Simd;
 
@@ -138,38 +138,51 @@ pub trait Vector: Float<Mask: VectorMask> {
         // SAFETY: the array holds 16 elements, and LANES is at most 16.
         unsafe { Self::load(lanes.as_ptr()) }
     }
-    /// Combines all lanes, as a balanced tree.
+    /// Each lane's partner: lane `i` gets lane `i ^ distance`, a power of two below the number of lanes.
     #[inline(always)]
-    fn reduce(self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self::Elem {
-        let mut lanes = to_lanes(self);
-        let mut n = Self::LANES;
-        while n > 1 {
-            n /= 2;
-            for i in 0..n {
-                lanes[i] = f(lanes[i], lanes[i + n]);
-            }
+    fn partners(self, distance: usize) -> Self {
+        self.lookup(self, Self::numbers() ^ Bits::splat(distance as i64))
+    }
+    /// Combines all lanes, as a balanced tree. `combine` must be `#[inline(always)]`.
+    #[inline(always)]
+    fn fold(self, combine: impl Fn(Self, Self) -> Self) -> Self::Elem {
+        let (mut all, mut distance) = (self, Self::LANES / 2);
+        while distance > 0 {
+            all = combine(all, all.partners(distance));
+            distance /= 2;
         }
-        lanes[0]
+        all.first_lane()
+    }
+    /// The first lane.
+    #[inline(always)]
+    fn first_lane(self) -> Self::Elem {
+        to_lanes(self)[0]
     }
     /// The sum of all lanes.
     #[inline(always)]
     fn reduce_sum(self) -> Self::Elem {
-        self.reduce(|a, b| a + b)
+        self.fold(
+            #[inline(always)]
+            |a, b| a + b,
+        )
     }
     /// The product of all lanes.
     #[inline(always)]
     fn reduce_prod(self) -> Self::Elem {
-        self.reduce(|a, b| a * b)
+        self.fold(
+            #[inline(always)]
+            |a, b| a * b,
+        )
     }
     /// The greatest lane; NaN if any is NaN.
     #[inline(always)]
     fn reduce_max(self) -> Self::Elem {
-        self.reduce(FloatElem::maximum)
+        self.fold(Float::max)
     }
     /// The least lane; NaN if any is NaN.
     #[inline(always)]
     fn reduce_min(self) -> Self::Elem {
-        self.reduce(FloatElem::minimum)
+        self.fold(Float::min)
     }
 }
 

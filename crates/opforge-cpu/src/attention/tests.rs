@@ -31,7 +31,8 @@ impl Case {
         let dims = [self.heads, self.queries, self.keys];
         // Some rows see nothing, and few see much of the first 520 keys.
         let (keys, hidden_rows) = (self.keys, [1, 4]);
-        let hidden = move |i: usize| hidden_rows.contains(&(i / keys)) || i % keys < 520 && !(i / keys).is_multiple_of(3);
+        let hidden =
+            move |i: usize| hidden_rows.contains(&(i / keys)) || i % keys < 520 && !(i / keys).is_multiple_of(3);
         match masked {
             Masked::No => None,
             Masked::Truth => Some(Array::contiguous(DType::Bool, &dims, |i| if hidden(i) { 0.0 } else { 1.0 })),

@@ -11,7 +11,7 @@ use num_complex::Complex;
 use opforge_runtime::alloc::Room;
 
 use super::Failure;
-use super::number::{Number, finite, memory, zeros};
+use super::number::{Number, copied, finite, memory, zeros};
 use super::place::matrix;
 
 /// Eigenvalues in ascending order and, if wanted, eigenvectors, of the Hermitian matrix that one triangle tells.
@@ -26,7 +26,8 @@ pub(super) fn symmetric<T: Number>(
         return Ok(());
     }
     // Transposed, a Hermitian matrix is its conjugate: its vectors are the conjugates of those of the matrix.
-    let lower = if upper { a.transpose() } else { a };
+    let columns = copied(if upper { a.transpose() } else { a })?;
+    let lower = MatRef::from_column_major_slice(&columns, n, n);
     if (0..n).any(|j| (j..n).any(|i| !lower.get(i, j).has_value())) {
         return Err(Failure::NotFinite);
     }

@@ -12,7 +12,7 @@ use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
 use super::number::{Number, zeros};
-use super::place::Place;
+use super::place::{Place, copy};
 use super::{Dense, Failure, FirstFailure, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
 use crate::loops::work::grain;
@@ -65,9 +65,7 @@ impl Stored for Complex<f32> {
     ) -> Result<MatRef<'a, Complex<f64>>, Failure> {
         let (rows, wide) = (a.nrows(), |x: Complex<f32>| Complex::new(x.re.into(), x.im.into()));
         let columns = room.insert(zeros(rows * a.ncols())?);
-        for (j, column) in columns.chunks_exact_mut(rows.max(1)).enumerate() {
-            column.iter_mut().enumerate().for_each(|(i, x)| *x = wide(a[(i, j)]));
-        }
+        copy(a, columns, wide);
         Ok(MatRef::from_column_major_slice(columns, rows, a.ncols()))
     }
     fn number(x: Complex<f64>) -> Self {

@@ -8,7 +8,7 @@ use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
 use super::number::{Number, copied, memory};
-use super::place::matrix;
+use super::place::{copy, matrix};
 use super::{Failure, small, triangular};
 
 /// Columns one after another, and an order of rows.
@@ -76,7 +76,7 @@ fn columns<T: Number>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     let mut columns = Columns::filled(m * n, T::of(0.0))?;
     if m * n > INLINE {
-        matrix(&mut columns, m).copy_from(a);
+        copy(a, &mut columns, |x| x);
     } else {
         columns.chunks_exact_mut(m.max(1)).enumerate().for_each(|(j, column)| {
             column.iter_mut().enumerate().for_each(|(i, x)| *x = a[(i, j)]);
@@ -91,7 +91,7 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [
     if both.is_empty() {
         return Ok(());
     }
-    matrix(both, a.nrows()).copy_from(a);
+    copy(a, both, |x| x);
     if !both.iter().all(|x| x.has_value()) {
         both.fill(T::of(f64::NAN));
         pivots.iter_mut().enumerate().for_each(|(step, pivot)| *pivot = step as i64 + 1);

@@ -120,7 +120,7 @@ pub(super) fn zeros<T: Number>(len: usize) -> Result<Room<T>, Failure> {
 /// A matrix's elements, column by column.
 pub(super) fn copied<T: Number>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
     let mut room = zeros(a.nrows() * a.ncols())?;
-    super::place::matrix(&mut room, a.nrows()).copy_from(a);
+    super::place::copy(a, &mut room, |x| x);
     Ok(room)
 }
 

@@ -55,20 +55,43 @@ impl Place {
         unsafe { MatRef::from_raw_parts(base.add(self.offset(index)), self.rows, self.columns, self.row, self.column) }
     }
 
-    /// Writes a matrix, column by column.
+    /// Writes a matrix, whose columns are given one after another.
     ///
     /// # Safety
     /// `base` is valid for writes of the tensor that this was made of, and nobody else touches this matrix.
     pub unsafe fn write<T: Copy, U>(&self, base: *mut U, index: usize, from: &[T], convert: impl Fn(T) -> U) {
         let start = self.offset(index);
-        for (j, column) in from.chunks_exact(self.rows.max(1)).enumerate() {
-            for (i, &x) in column.iter().enumerate() {
-                let place = start + i * self.row as usize + j * self.column as usize;
-                // SAFETY: `i < rows`, and `j` counts columns of `from`, a matrix of this size: an element of the tensor's matrix.
-                unsafe { base.add(place).write(convert(x)) };
+        assert_eq!(from.len(), self.len(), "a number for each element");
+        each_element(self.rows, self.columns, |i, j| {
+            let place = start + i * self.row as usize + j * self.column as usize;
+            // SAFETY: row `i` and column `j` are the matrix's: an element of the tensor's and of `from`, a matrix of this size.
+            unsafe { base.add(place).write(convert(*from.get_unchecked(j * self.rows + i))) };
+        });
+    }
+}
+
+/// Calls `body` with the row and the column of each element of a matrix, by blocks of which a cache holds all lines, whichever way they lie.
+fn each_element(rows: usize, columns: usize, mut body: impl FnMut(usize, usize)) {
+    const BLOCK: usize = 16;
+    for first_row in (0..rows).step_by(BLOCK) {
+        for first in (0..columns).step_by(BLOCK) {
+            for i in first_row..rows.min(first_row + BLOCK) {
+                for j in first..columns.min(first + BLOCK) {
+                    body(i, j);
+                }
             }
         }
     }
+}
+
+/// Copies a matrix to columns one after another.
+pub(super) fn copy<T: Copy, U>(from: MatRef<'_, T>, to: &mut [U], convert: impl Fn(T) -> U) {
+    let (rows, columns) = (from.nrows(), from.ncols());
+    assert_eq!(to.len(), rows * columns, "a place for each element");
+    each_element(rows, columns, |i, j| {
+        // SAFETY: row `i` and column `j` are the matrix's: an element of both.
+        unsafe { *to.get_unchecked_mut(j * rows + i) = convert(*from.get_unchecked(i, j)) };
+    });
 }
 
 /// Columns one after another as a matrix.

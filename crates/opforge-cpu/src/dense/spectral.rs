@@ -7,7 +7,7 @@ use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
 use faer::{Accum, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
-use super::number::{Number, finite, memory, zeros};
+use super::number::{Number, copied, finite, memory, zeros};
 use super::place::matrix;
 use super::{Failure, eigen, qr};
 
@@ -24,6 +24,8 @@ pub(super) fn svd<T: Number>(
         Some(_) => ComputeSvdVectors::Thin,
     };
     let mut room = memory(svd_scratch::<T>(m, n, compute, compute, Par::Seq, Default::default()))?;
+    let columns = copied(a)?;
+    let a = MatRef::from_column_major_slice(&columns, m, n);
     finite(a)?;
     let (u, v) = match vectors {
         Some((u, v)) => (Some(matrix(u, m)), Some(matrix(v, n))),

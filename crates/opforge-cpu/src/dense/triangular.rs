@@ -9,7 +9,7 @@ use faer::linalg::triangular_solve::{
 use faer::{MatRef, Par};
 
 use super::number::{Number, memory};
-use super::place::matrix;
+use super::place::{copy, matrix};
 use super::{Failure, small};
 
 /// The lower factor; 0, or the order of the leading minor that is not positive.
@@ -23,8 +23,8 @@ pub(super) fn cholesky<T: Number>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<
         }
         return Ok(small::cholesky(factor, n));
     }
+    copy(a, factor, |x| x);
     let mut factor = matrix(factor, n);
-    factor.copy_from_triangular_lower(a);
     let mut room = memory(cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default()))?;
     let stack = MemStack::new(&mut room);
     let outcome = cholesky_in_place(factor.as_mut(), LltRegularization::default(), Par::Seq, stack, Default::default());
@@ -41,7 +41,7 @@ pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, upper: bool, 
     if x.is_empty() {
         return;
     }
-    matrix(x, a.nrows()).copy_from(b);
+    copy(b, x, |x| x);
     in_place(a, x, upper, unit);
 }
 

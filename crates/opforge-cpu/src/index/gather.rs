@@ -130,7 +130,7 @@ impl Gather {
         let (mut batch, mut ok) = (Batch::new(), true);
         // A run is copied when the next is known, while its own first bytes are on their way; and elements of a line, most of whose memory they need.
         let (mut waiting, mut waiting_line) = (None, None);
-        let line = self.ids.len() * self.size;
+        let line = self.ids.len().saturating_mul(self.size);
         let is_dense = self.axis_step == self.size as isize && line <= prefetch::RUN && self.part >= line / 64;
         self.nest.for_each_part(parts, range, |offset, part| {
             let first = part * self.part;

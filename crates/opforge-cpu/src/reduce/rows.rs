@@ -45,6 +45,14 @@ impl<F: Fold> Routine for Rows<F> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
+        let short = match self.plan.form {
+            Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => Some(len),
+            _ => None,
+        };
+        if let (Some(len), Step::Whole(tasks)) = (short, &job.step) {
+            // SAFETY: the tasks are the plan's, for whose tensors the caller vouches.
+            return unsafe { self.fold_short::<S>(&job, tasks.clone(), len) };
+        }
         let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
             Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, None),
@@ -75,6 +83,26 @@ impl<F: Fold> Routine for Rows<F> {
 }
 
 impl<F: Fold> Rows<F> {
+    /// Outputs that are one block each.
+    ///
+    /// # Safety
+    /// The tasks' rows of `len` elements are readable, their outputs writable.
+    #[inline(always)]
+    unsafe fn fold_short<S: Simd>(&self, job: &Job, tasks: Range<usize>, len: usize) {
+        let fold = self.fold;
+        let mut walk = Walk::new(&self.plan.outer, tasks.start);
+        for _ in tasks {
+            let [from, to] = walk.offset();
+            // SAFETY: the plan's offsets stay within the tensors.
+            unsafe {
+                let result = fold.fold_block::<S>(job.input.cast::<F::In>().add(from), len);
+                let output = job.output.add(to * fold.out_size());
+                fold.finish::<S>(fold.fold_lanes::<S>(result), 1, self.plan.count, output, 1);
+            }
+            walk.step();
+        }
+    }
+
     /// # Safety
     /// `base` is the element after `skipped` ones of an output's inputs, none of which the units have; the units exist.
     #[inline(always)]
@@ -96,10 +124,7 @@ impl<F: Fold> Rows<F> {
             // SAFETY: blocks lie within the input, and are gathered, one at a time, before they are read.
             unsafe {
                 for found in &mut found[..together] {
-                    *found = match self.plan.form {
-                        Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
-                        _ => blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered),
-                    };
+                    *found = blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered);
                 }
                 if together == STREAMS && found.iter().all(|&(_, n)| n == BLOCK) {
                     let cascade = cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold));

@@ -70,7 +70,12 @@ def test_types_of_tensors():
 def test_attributes_that_tell_what_a_tensor_is_not():
     x = torch.ones(2, 3)
     assert not (x.is_sparse or x.is_quantized or x.is_mps or x.is_nested) and x.layout is torch.strided and x.get_device() == -1
-    assert x.t().dim_order() == (1, 0)
+    assert x.t().dim_order() == (1, 0) and x.t().dim_order(ambiguity_check=True) == (1, 0)
+    assert x[:1].dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last]) == (0, 1)
+    with pytest.raises(RuntimeError, match="unique dim order"):
+        x[:1].dim_order(ambiguity_check=True)
+    with pytest.raises(TypeError, match="ambiguity_check"):
+        x.dim_order(ambiguity_check="yes")
     with pytest.raises(RuntimeError, match="cuda"):
         x.cuda()
 

@@ -9,7 +9,7 @@ from opforge.testing import assert_allclose, assert_close, make_tensor
 X = torch.tensor([1.0, 2.0, 3.0])
 
 CLOSE = [
-    (X, X.clone()), (X, X * (1 + 1e-6)), (1, 1), (1.0, 1.0), ([X, 2], [X, 2]), ({"a": X}, {"a": X}), (numpy.ones(3), torch.ones(3, dtype=torch.float64)),
+    (X, X.clone()), (X, X * (1 + 1e-6)), (1, 1), (1.0, 1.0), ([X, 2], [X, 2]), ({"a": X}, {"a": X}), (numpy.ones(3), numpy.ones(3)), (torch.nn.Parameter(X), X),
     (1 + 2j, 1 + 2j), (torch.tensor([True]), torch.tensor([True])), (None, None), (torch.empty(0), torch.empty(0)),
     (torch.tensor(float("inf")), torch.tensor(float("inf"))),
 ]  # fmt: skip
@@ -45,6 +45,14 @@ def test_options():
         assert_close(X, X, rtol=1e-3)
     with pytest.raises(TypeError, match="object"):
         assert_close(object(), object())
+
+
+def test_only_what_is_related_is_compared():
+    for pair in (X.numpy(), X), (1.0, torch.tensor(1.0)), (X, [1.0, 2.0, 3.0]):
+        with pytest.raises(TypeError, match="No comparison pair"):
+            assert_close(*pair)
+    with pytest.raises(TypeError, match="Parameter"):
+        assert_close(torch.nn.Parameter(X), X, allow_subclasses=False)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64])

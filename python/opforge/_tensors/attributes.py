@@ -6,6 +6,7 @@ import sys as _sys
 
 from .._absent.accelerators import DeviceAbsentError
 from .._core import Tensor, UntypedStorage, _rebuild_tensor, device as _device, uint8
+from .layouts import memory_format
 
 _NEVER = """
 is_sparse is_sparse_csr is_quantized is_mkldnn is_nested is_mps is_xpu is_xla is_hpu is_ipu is_mtia is_maia is_vulkan is_ort _is_zerotensor
@@ -45,8 +46,19 @@ def _get_device(self):
 
 
 def _dim_order(self, *, ambiguity_check=False):
-    """The dimensions from the one with the largest stride to that with the smallest."""
-    return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+    """The dimensions from the one with the largest stride to that with the smallest.
+
+    Dimensions of one element or of equal strides could stand elsewhere: with `ambiguity_check` that is a RuntimeError, unless the check is a list of
+    memory formats and the tensor lies in exactly one of them. Other checks are a TypeError.
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or any(not isinstance(one, memory_format) for one in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    is_ambiguous = 1 in self.shape or len(set(strides)) < len(strides)
+    if ambiguity_check is not False and is_ambiguous and sum(self.is_contiguous(memory_format=one) for one in formats) != 1:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
 
 
 def _reversed(self):

@@ -139,7 +139,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
     _, product = vjp(gradient, inputs, v, create_graph, strict)
     with enable_grad():
-        value = func(*tensors)
+        _, (_, (value,)) = _evaluate(func, tensors, create_graph)
     return (value if create_graph else value.detach()), product
 
 

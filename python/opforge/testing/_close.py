@@ -21,7 +21,7 @@ def assert_close(
     """An AssertionError unless `|actual - expected| <= atol + rtol |expected|` for all elements, and dtype, shape and device agree.
 
     Tolerances are the dtype's unless given, the larger ones of the two if they differ; both are given or none. Numbers and arrays are compared as
-    tensors, sequences and mappings item by item. `msg` is a text, or a function of the text there would be.
+    tensors, sequences and mappings item by item; a tensor and an array are a TypeError. `msg` is a text, or a function of the text there would be.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -46,7 +46,18 @@ def _difference(actual, expected, place, options):
         return None if actual is expected else f"None mismatch: {actual!r} is not {expected!r}{place}"
     if isinstance(actual, bool) and isinstance(expected, bool):
         return None if actual is expected else f"Booleans mismatch: {actual} is not {expected}{place}"
+    if not _are_related(actual, expected, allow_subclasses=options[-1]):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{place}")
     return _of_tensors(_tensor(actual, place), _tensor(expected, place), place, options)
+
+
+def _are_related(actual, expected, *, allow_subclasses):
+    """Whether both are numbers or of one class; one of a subclass of the other's will do if subclasses are allowed."""
+    if isinstance(actual, numbers.Number) and isinstance(expected, numbers.Number):
+        return True
+    if not allow_subclasses:
+        return type(actual) is type(expected)
+    return isinstance(actual, type(expected)) or isinstance(expected, type(actual))
 
 
 def _is_sequence(value):

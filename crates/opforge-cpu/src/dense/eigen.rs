@@ -26,7 +26,11 @@ pub(super) fn symmetric<T: Number>(
         return Ok(());
     }
     // Transposed, a Hermitian matrix is its conjugate: its vectors are the conjugates of those of the matrix.
-    let columns = copied(if upper { a.transpose() } else { a })?;
+    let mut columns = copied(if upper { a.transpose() } else { a })?;
+    if !T::IS_REAL {
+        // As in LAPACK, the diagonal counts as real whatever it holds.
+        columns.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(x.real()));
+    }
     let lower = MatRef::from_column_major_slice(&columns, n, n);
     if (0..n).any(|j| (j..n).any(|i| !lower.get(i, j).has_value())) {
         return Err(Failure::NotFinite);

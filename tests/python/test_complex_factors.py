@@ -246,3 +246,29 @@ def test_gradients_of_determinants_of_singular_matrices(dtype, rank):
     matrices = torch.stack([left @ right.mT, torch.diag(torch.tensor([2.0, 3.0, 0.0, 5.0]).to(dtype)), torch.eye(4, dtype=dtype).flip(0)])
     # A product of factors is singular up to rounding, elimination of a matrix with zeros exactly.
     assert torch.autograd.gradcheck(L.det, matrices.requires_grad_(), atol=1e-6)
+
+
+def test_diagonals_of_hermitian_matrices_count_as_real():
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 5, 40):
+        a = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
+        lower = np.tril(a, -1)
+        hermitian = lower + lower.conj().T + np.diag(a.diagonal().real)
+        x, values = torch.tensor(a), np.linalg.eigvalsh(hermitian)
+        assert np.allclose(L.eigvalsh(x), values)
+        assert np.allclose(L.eigh(x).eigenvalues, values)
+        assert np.allclose(L.eigvalsh(x.mH, UPLO="U"), values)
+        assert np.allclose(L.pinv(x, hermitian=True), np.linalg.inv(hermitian))
+        positive = a @ a.conj().T + np.eye(n)
+        assert np.allclose(L.cholesky(torch.tensor(positive + 3j * np.eye(n))), np.linalg.cholesky(positive))
+
+
+def test_least_squares_of_one_matrix_tell_its_rank_once():
+    rng = np.random.default_rng(1)
+    a, b = torch.tensor(rng.standard_normal((5, 3))), torch.tensor(rng.standard_normal((2, 4, 5, 2)))
+    found = L.lstsq(a, b, driver="gelsd")
+    assert found.solution.shape == (2, 4, 3, 2) and found.rank.shape == () and found.singular_values.shape == (3,)
+    assert np.allclose(found.singular_values, np.linalg.svd(a.numpy(), compute_uv=False))
+    found = L.lstsq(a.expand(4, 5, 3)[:, None], b[:1].transpose(0, 1).expand(4, 6, 5, 2), driver="gelss")
+    assert found.rank.shape == (4, 1) and found.singular_values.shape == (4, 1, 3) and found.rank.eq(3).all()
+    assert np.allclose(found.solution, L.lstsq(a, b[0][:, None].expand(4, 6, 5, 2)).solution)

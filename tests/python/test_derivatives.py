@@ -100,6 +100,8 @@ def test_products():
         value, product = function(lambda x: x[0] ** 2 * x[1], x, v)
         assert close(value, 2.0) and close(product, [2 * 2 - 2 * 1, 2 * 1])
         assert all(part.requires_grad for part in function(lambda x: x[0] ** 2 * x[1], x, v, create_graph=True))
+        with pytest.raises(RuntimeError, match="one element"):
+            function(lambda x: x * 2, x, v)
     assert close(functional.vjp(lambda x: x.sum(), x)[1], [1, 1])
     with pytest.raises(RuntimeError):
         functional.vjp(lambda x: x * 2, x)

@@ -1,4 +1,4 @@
-//! Nanoseconds a matrix, for batches of small ones.
+//! Nanoseconds a matrix: of batches of small ones, and of large ones by themselves.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use opforge_core::{DType, Meta};
 use opforge_cpu::dense::{Dense, dense};
 
 fn time(what: Dense, n: usize, columns: usize) -> f64 {
-    let batch = 200_000 / (n * n);
+    let batch = (200_000 / (n * n)).max(1);
     let element = |x: usize| {
         ((x * 7919 % 1000) as f32 - 500.0) / 1000.0 + if (x % (n * n)).is_multiple_of(n + 1) { n as f32 } else { 0.0 }
     };
@@ -43,7 +43,7 @@ fn time(what: Dense, n: usize, columns: usize) -> f64 {
 
 fn main() {
     println!("   n  cholesky        lu     solve  triangular");
-    for n in [2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64] {
+    for n in [2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 128, 256, 512, 1024] {
         let of = |what| time(what, n, 2);
         let triangular = Dense::Triangular { upper: false, unit: false };
         println!(

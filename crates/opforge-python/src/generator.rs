@@ -76,10 +76,10 @@ impl PyGenerator {
         PyTensor::wrap(py, Tensor::from_vec(bytes, 16, &Device::Cpu).or_raise(py)?)
     }
 
-    /// Goes back, or on, to what `get_state` gave.
-    fn set_state(&self, new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
-        self.0.set_state(words(&PyTensor::of(new_state)).or_raise(new_state.py())?);
-        Ok(())
+    /// Goes back, or on, to what `get_state` gave; returns the generator.
+    fn set_state<'py>(slf: PyRef<'py, Self>, new_state: &Bound<'py, PyTensor>) -> PyResult<PyRef<'py, Self>> {
+        slf.0.set_state(words(&PyTensor::of(new_state)).or_raise(new_state.py())?);
+        Ok(slf)
     }
 
     #[getter]
@@ -120,5 +120,6 @@ pub fn get_rng_state(py: Python<'_>) -> PyResult<Py<PyAny>> {
 /// Goes back, or on, to what `get_rng_state` gave.
 #[pyfunction]
 pub fn set_rng_state(new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
-    PyGenerator::from(Generator::default()).set_state(new_state)
+    Generator::default().set_state(words(&PyTensor::of(new_state)).or_raise(new_state.py())?);
+    Ok(())
 }

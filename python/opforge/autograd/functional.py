@@ -91,17 +91,24 @@ def _stack(parts, output, source):
     return _core.stack(parts).reshape(shape) if parts else _core.zeros(shape, dtype=source.dtype, device=source.device)
 
 
+def _gradient_of(name, func, many, strict):
+    """The gradient of a function of one element, as a function, and the list that holds the element once it has been called."""
+    values = []
+
+    def gradient(*arguments):
+        _, values[:] = _as_tuple(func(*arguments), "output")
+        if len(values) != 1 or values[0].numel() != 1:
+            raise RuntimeError(f"{name} needs a function that returns one element")
+        found = _gradients(values, arguments, None, True, strict)
+        return found if many else found[0]
+
+    return gradient, values
+
+
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a scalar function: of shape (*input, *input), tuples of tuples for several inputs."""
     many, _ = _as_tuple(inputs, "input")
-
-    def gradient(*arguments):
-        _, outputs = _as_tuple(func(*arguments), "output")
-        if len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError("hessian needs a function that returns one element")
-        found = _gradients(outputs, arguments, None, True, strict)
-        return found if many else found[0]
-
+    gradient, _ = _gradient_of("hessian", func, many, strict)
     return jacobian(gradient, inputs, create_graph=create_graph, strict=strict)
 
 
@@ -131,16 +138,10 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """A scalar function's value, and the product of its Hessian with `v`."""
-    many, tensors = _as_tuple(inputs, "input")
-
-    def gradient(*arguments):
-        found = _gradients(_as_tuple(func(*arguments), "output")[1], arguments, None, True, strict)
-        return found if many else found[0]
-
+    many, _ = _as_tuple(inputs, "input")
+    gradient, values = _gradient_of("hvp", func, many, strict)
     _, product = vjp(gradient, inputs, v, create_graph, strict)
-    with enable_grad():
-        _, (_, (value,)) = _evaluate(func, tensors, create_graph)
-    return (value if create_graph else value.detach()), product
+    return (values[0] if create_graph else values[0].detach()), product
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):

@@ -1,12 +1,12 @@
 //! The exponential of a matrix.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatRef, Par};
+use faer::MatRef;
 
 use super::Failure;
 use super::lu;
 use super::number::{Number, copied, is_finite, zeros};
 use super::place::matrix;
+use super::product::Update;
 
 /// Up to this 1-norm the approximant is exact to rounding in f64, and in f32 all the more (Higham, "The scaling and squaring method for the
 /// matrix exponential revisited", 2005).
@@ -59,15 +59,15 @@ pub(super) fn exp<T: Number>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), F
     pade(&scaled, n, result)?;
     let mut square = zeros(n * n)?;
     for _ in 0..halvings {
-        multiply(result, result, n, &mut square);
+        multiply(result, result, n, &mut square)?;
         result.copy_from_slice(&square);
     }
     Ok(())
 }
 
-fn multiply<T: Number>(a: &[T], b: &[T], n: usize, product: &mut [T]) {
+fn multiply<T: Number>(a: &[T], b: &[T], n: usize, product: &mut [T]) -> Result<(), Failure> {
     let of = |x| MatRef::from_column_major_slice(x, n, n);
-    matmul(matrix(product, n), Accum::Replace, of(a), of(b), T::of(1.0), Par::Seq);
+    Ok(T::product(matrix(product, n), Update::Replace, of(a), of(b))?)
 }
 
 /// [`pade`] of degree 3 to 7, of few powers.
@@ -75,7 +75,7 @@ fn of_low_degree<T: Number>(a: &[T], n: usize, coefficients: &[f64], result: &mu
     let len = n * n;
     let (mut square, mut power, mut next) = (zeros(len)?, zeros(len)?, zeros(len)?);
     let (mut odd, mut even) = (zeros(len)?, zeros(len)?);
-    multiply(a, a, n, &mut square);
+    multiply(a, a, n, &mut square)?;
     power.copy_from_slice(&square);
     for (sum, first) in [(&mut even, 0), (&mut odd, 1)] {
         sum.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(coefficients[first]));
@@ -84,11 +84,11 @@ fn of_low_degree<T: Number>(a: &[T], n: usize, coefficients: &[f64], result: &mu
         let [c0, c1] = [coefficients[pair], coefficients[pair + 1]].map(T::of);
         (0..len).for_each(|i| (even[i], odd[i]) = (even[i] + c0 * power[i], odd[i] + c1 * power[i]));
         if pair + 2 < coefficients.len() {
-            multiply(&power, &square, n, &mut next);
+            multiply(&power, &square, n, &mut next)?;
             std::mem::swap(&mut power, &mut next);
         }
     }
-    multiply(a, &odd, n, &mut next);
+    multiply(a, &odd, n, &mut next)?;
     quotient(&next, &even, n, result)
 }
 
@@ -105,19 +105,20 @@ fn pade<T: Number>(a: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
     let len = n * n;
     let (mut a2, mut a4, mut a6, mut part, mut odd, mut even) =
         (zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?);
-    multiply(a, a, n, &mut a2);
-    multiply(&a2, &a2, n, &mut a4);
-    multiply(&a4, &a2, n, &mut a6);
+    multiply(a, a, n, &mut a2)?;
+    multiply(&a2, &a2, n, &mut a4)?;
+    multiply(&a4, &a2, n, &mut a6)?;
     // a6 (c[6] a6 + c[4] a4 + c[2] a2) + c[0] a6' + .., the powers 12 to 8 and 6 to 0 of one parity.
-    let mut polynomial = |first: usize, to: &mut [T]| {
+    let mut polynomial = |first: usize, to: &mut [T]| -> Result<(), Failure> {
         let c = |power: usize| T::of(PADE[power + first]);
         (0..len).for_each(|i| part[i] = c(12) * a6[i] + c(10) * a4[i] + c(8) * a2[i]);
-        multiply(&a6, &part, n, to);
+        multiply(&a6, &part, n, to)?;
         (0..len).for_each(|i| to[i] = to[i] + c(6) * a6[i] + c(4) * a4[i] + c(2) * a2[i]);
         to.iter_mut().step_by(n + 1).for_each(|x| *x += c(0));
+        Ok(())
     };
-    polynomial(1, result);
-    polynomial(0, &mut even);
-    multiply(a, result, n, &mut odd);
+    polynomial(1, result)?;
+    polynomial(0, &mut even)?;
+    multiply(a, result, n, &mut odd)?;
     quotient(&odd, &even, n, result)
 }

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::number::{Number, zeros};
 use super::place::{Place, copy};
+use super::triangular::Triangle;
 use super::{Dense, Failure, FirstFailure, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
 use crate::loops::work::grain;
@@ -206,8 +207,7 @@ impl<S: Stored> DenseKernel<S> {
             Dense::Solve => lu::solve(a, inputs[1], &mut results.numbers[0]),
             Dense::Lu => lu::factor(a, &mut results.numbers[0], &mut results.integers),
             Dense::Triangular { upper, unit } => {
-                triangular::solve(a, inputs[1], upper, unit, &mut results.numbers[0]);
-                Ok(())
+                triangular::solve(a, inputs[1], Triangle { upper, unit }, &mut results.numbers[0])
             }
             Dense::Qr => {
                 let [q, r] = &mut results.numbers[..] else { unreachable!("Q and R") };

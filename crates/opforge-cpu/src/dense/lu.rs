@@ -2,16 +2,16 @@
 
 use std::ops::{Deref, DerefMut};
 
-use faer::dyn_stack::MemStack;
-use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
-use faer::{MatRef, Par};
+use faer::MatRef;
 use opforge_runtime::alloc::Room;
 
-use super::number::{Number, copied, memory};
+use super::eliminate::{eliminate, exchange};
+use super::number::Number;
 use super::place::{copy, matrix};
+use super::triangular::{LOWER_UNIT, UPPER};
 use super::{Failure, small, triangular};
 
-/// Columns one after another, and an order of rows.
+/// Columns one after another, and rows that are exchanged.
 type Columns<T> = Few<T, INLINE>;
 const INLINE: usize = 64;
 type Rows = Few<usize, { small::ROWS }>;
@@ -47,28 +47,16 @@ impl<T: Copy, const N: usize> DerefMut for Few<T, N> {
     }
 }
 
-/// Overwrites `A`, whose columns have `m` elements, with `L` and `U`. The rows in their new order, and how many exchanges made it.
-fn factor_in_place<T: Number>(a: &mut [T], m: usize) -> Result<(Rows, usize), Failure> {
-    let mut rows = Rows::filled(m, 0)?;
-    let n = a.len().checked_div(m).unwrap_or(0);
-    if m.min(n) <= small::ROWS {
-        let exchanges = small::eliminate(a, m, &mut rows);
-        return Ok((rows, exchanges));
+/// Overwrites `A`, whose columns have `m` elements, with `L` and `U`. The row that each step exchanged its own with.
+fn factor_in_place<T: Number>(a: &mut [T], m: usize) -> Result<Rows, Failure> {
+    let steps = m.min(a.len().checked_div(m).unwrap_or(0));
+    let mut pivots = Rows::filled(steps, 0)?;
+    if a.len() <= small::ROWS * small::ROWS {
+        small::eliminate(a, m, &mut pivots);
+    } else {
+        eliminate(matrix(a, m), &mut pivots)?;
     }
-    let kept = copied(matrix(a, m).as_ref())?;
-    let finite = |a: &[T]| a.iter().all(|x| x.has_value());
-    let mut places = Rows::filled(m, 0)?;
-    let mut room = memory(lu_in_place_scratch::<usize, T>(m, n, Par::Seq, Default::default()))?;
-    let stack = MemStack::new(&mut room);
-    let (info, _) = lu_in_place(matrix(a, m), &mut rows, &mut places, Par::Seq, stack, Default::default());
-    let exchanges = info.transposition_count;
-    if finite(a) || !finite(&kept) {
-        return Ok((rows, exchanges));
-    }
-    // faer divides by a column without a pivot.
-    a.copy_from_slice(&kept);
-    let exchanges = small::eliminate(a, m, &mut rows);
-    Ok((rows, exchanges))
+    Ok(pivots)
 }
 
 /// The elements of `A`, column by column.
@@ -97,16 +85,8 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [
         pivots.iter_mut().enumerate().for_each(|(step, pivot)| *pivot = step as i64 + 1);
         return Ok(());
     }
-    let (rows, _) = factor_in_place(both, a.nrows())?;
-    // Where each row is while the exchanges are made one by one.
-    let (mut order, mut place) = (Rows::filled(rows.len(), 0)?, Rows::filled(rows.len(), 0)?);
-    (0..rows.len()).for_each(|row| (order[row], place[row]) = (row, row));
-    for (step, pivot) in pivots.iter_mut().enumerate() {
-        let at = place[rows[step]];
-        place.swap(order[step], order[at]);
-        order.swap(step, at);
-        *pivot = at as i64 + 1;
-    }
+    let rows = factor_in_place(both, a.nrows())?;
+    pivots.iter_mut().zip(&rows[..]).for_each(|(pivot, &row)| *pivot = row as i64 + 1);
     Ok(())
 }
 
@@ -117,7 +97,8 @@ pub(super) fn log_determinant<T: Number>(
     itself: &mut [T],
 ) -> Result<(), Failure> {
     let mut both = columns(a)?;
-    let (_, exchanges) = factor_in_place(&mut both, a.nrows())?;
+    let pivots = factor_in_place(&mut both, a.nrows())?;
+    let exchanges = pivots.iter().enumerate().filter(|&(step, &pivot)| step != pivot).count();
     let (mut sign, mut log) = (T::of(if exchanges % 2 == 0 { 1.0 } else { -1.0 }), 0.0);
     let mut determinant = sign;
     for &pivot in both.iter().step_by(a.nrows() + 1) {
@@ -137,15 +118,14 @@ pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) 
         return Ok(());
     }
     let mut both = columns(a)?;
-    let (rows, _) = factor_in_place(&mut both, n)?;
+    let pivots = factor_in_place(&mut both, n)?;
     if both.iter().step_by(n + 1).any(|&pivot| pivot == T::of(0.0)) {
         return Err(Failure::Singular);
     }
-    for (j, column) in x.chunks_exact_mut(n).enumerate() {
-        column.iter_mut().zip(&rows[..]).for_each(|(x, &row)| *x = b[(row, j)]);
-    }
-    let both = MatRef::from_column_major_slice(&both, n, n);
-    triangular::in_place(both, x, false, true);
-    triangular::in_place(both, x, true, false);
+    copy(b, x, |x| x);
+    let (both, mut x) = (MatRef::from_column_major_slice(&both, n, n), matrix(x, n));
+    exchange(x.as_mut(), &pivots);
+    triangular::in_place(both, x.as_mut(), LOWER_UNIT)?;
+    triangular::in_place(both, x, UPPER)?;
     Ok(())
 }

@@ -1,17 +1,21 @@
-//! Factorisations of matrices and what follows from them, one for each of a batch: faer's algorithms over memory of any strides.
+//! Factorisations of matrices and what follows from them, one for each of a batch, over memory of any strides: elimination and triangular systems by
+//! products of our own, faer's algorithms for the rest.
 //!
-//! A matrix is worked on by one thread, so that results do not depend on how many there are; the matrices of a batch are shared out.
+//! The matrices of a batch are shared out to threads. A single one's products and triangular systems are shared by parts of the result, so that it does
+//! not depend on how many threads there are; faer's algorithms run on one.
 //!
 //! faer is pure Rust, so there is nothing to install. Of complex matrices, adjoints (`^H`) stand for transposes (`^T`). Vectors of `svd` and `eigh` and rows of `R` have signs of faer's choice; samples compare them
 //! without signs (`Sample::up_to_sign`).
 
 mod eigen;
+mod eliminate;
 mod exp;
 mod kernel;
 mod lanes;
 mod lu;
 mod number;
 mod place;
+mod product;
 mod qr;
 mod small;
 mod spectral;

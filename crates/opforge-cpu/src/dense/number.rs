@@ -2,14 +2,17 @@
 
 use std::mem::MaybeUninit;
 
-use faer::MatRef;
 use faer::dyn_stack::StackReq;
+use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
+use faer::{Accum, MatMut, MatRef, Par};
 use num_complex::Complex;
 use opforge_runtime::alloc::{ALIGNMENT, Room};
 use opforge_runtime::checkpoint;
 
-use super::{Failure, eigen};
+use super::product::{self, Update};
+use super::triangular::{self, Triangle};
+use super::{Failure, eigen, eliminate, small};
 use crate::loops::work::LOOK;
 
 /// f32, f64 or c128. c64 is computed in c128: factorisations of its own would double their code.
@@ -28,6 +31,26 @@ pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
         values: &mut [Complex<f64>],
         vectors: Option<&mut Room<Complex<f64>>>,
     ) -> Result<(), Failure>;
+
+    /// `C = A B` or `C -= A B`. The columns of `C` are contiguous.
+    ///
+    /// # Errors
+    /// No memory.
+    fn product(
+        c: MatMut<'_, Self>,
+        update: Update,
+        a: MatRef<'_, Self>,
+        b: MatRef<'_, Self>,
+    ) -> opforge_core::Result<()>;
+
+    /// Gauss's elimination of a few columns, which are contiguous, as [`small::eliminate`].
+    ///
+    /// # Errors
+    /// No memory.
+    fn eliminate_panel(a: MatMut<'_, Self>, pivots: &mut [usize]) -> opforge_core::Result<()>;
+
+    /// As [`small::substitute`], by a triangle of at most [`small::ROWS`] rows.
+    fn substitute(a: MatRef<'_, Self>, x: MatMut<'_, Self>, triangle: Triangle);
 
     fn real(self) -> f64 {
         self.parts().0
@@ -88,6 +111,16 @@ macro_rules! real {
             ) -> Result<(), Failure> {
                 eigen::of_real(a, values, vectors)
             }
+            fn product(c: MatMut<'_, $t>, update: Update, a: MatRef<'_, $t>, b: MatRef<'_, $t>) -> opforge_core::Result<()> {
+                product::of_reals(c, update, a, b)
+            }
+            fn eliminate_panel(a: MatMut<'_, $t>, pivots: &mut [usize]) -> opforge_core::Result<()> {
+                eliminate::panel(a, pivots);
+                Ok(())
+            }
+            fn substitute(a: MatRef<'_, $t>, x: MatMut<'_, $t>, triangle: Triangle) {
+                triangular::substitute(a, x, triangle)
+            }
         }
     )*};
 }
@@ -109,6 +142,29 @@ impl Number for Complex<f64> {
     }
     fn eigen(a: MatRef<'_, Self>, values: &mut [Self], vectors: Option<&mut Room<Self>>) -> Result<(), Failure> {
         eigen::of_complex(a, values, vectors)
+    }
+    fn product(
+        c: MatMut<'_, Self>,
+        update: Update,
+        a: MatRef<'_, Self>,
+        b: MatRef<'_, Self>,
+    ) -> opforge_core::Result<()> {
+        let (accumulate, factor) = match update {
+            Update::Replace => (Accum::Replace, 1.0),
+            Update::Subtract => (Accum::Add, -1.0),
+        };
+        matmul(c, accumulate, a, b, Self::of(factor), Par::Seq);
+        Ok(())
+    }
+    fn eliminate_panel(mut a: MatMut<'_, Self>, pivots: &mut [usize]) -> opforge_core::Result<()> {
+        let mut columns = Room::filled(a.nrows() * a.ncols(), Self::of(0.0))?;
+        super::place::copy(a.as_ref(), &mut columns, |x| x);
+        small::eliminate(&mut columns, a.nrows(), pivots);
+        a.copy_from(super::place::matrix(&mut columns, a.nrows()));
+        Ok(())
+    }
+    fn substitute(a: MatRef<'_, Self>, x: MatMut<'_, Self>, triangle: Triangle) {
+        small::substitute(a, x, triangle);
     }
 }
 
@@ -148,4 +204,11 @@ pub(super) fn is_finite<T: Number>(a: MatRef<'_, T>) -> bool {
 /// Fails unless the matrix [is finite](is_finite).
 pub(super) fn finite<T: Number>(a: MatRef<'_, T>) -> Result<(), Failure> {
     if is_finite(a) { Ok(()) } else { Err(Failure::NotFinite) }
+}
+
+/// Each number's conjugate in its place; of real ones, themselves.
+pub(super) fn conjugate<T: Number>(x: &mut [T]) {
+    if !T::IS_REAL {
+        x.iter_mut().for_each(|x| *x = x.conjugate());
+    }
 }

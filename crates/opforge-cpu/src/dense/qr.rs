@@ -11,8 +11,9 @@ use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, re
 use faer::{Conj, MatMut, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
-use super::number::{Number, copied, finite, is_finite, memory, zeros};
+use super::number::{Number, conjugate, copied, finite, is_finite, memory, zeros};
 use super::place::matrix;
+use super::triangular::{LOWER, UPPER};
 use super::{Failure, triangular};
 
 /// `A = Q R`: `R` on and above the diagonal of a matrix, and reflections whose product is `Q` below it.
@@ -127,13 +128,6 @@ fn make_diagonal_real<T: Number>(mut r: MatMut<'_, T>, mut q: Option<MatMut<'_, 
     }
 }
 
-/// Each number's conjugate in its place; of real ones, themselves.
-fn conjugate<T: Number>(x: &mut [T]) {
-    if !T::IS_REAL {
-        x.iter_mut().for_each(|x| *x = x.conjugate());
-    }
-}
-
 /// The first columns of the identity.
 fn identity<T: Number>(q: &mut [T], rows: usize) {
     q.fill(T::of(0.0));
@@ -167,11 +161,11 @@ pub(super) fn least_squares<T: Number>(
         for (x, given) in x.chunks_exact_mut(size).zip(given.chunks_exact(a.nrows())) {
             x.copy_from_slice(&given[..size]);
         }
-        triangular::in_place(upper, x, true, false);
+        triangular::in_place(upper, matrix(x, size), UPPER)?;
     } else {
         // `R^H y = b` is the conjugate of a system of `R^T`, which is read where it lies.
         conjugate(&mut given);
-        triangular::in_place(upper.transpose(), &mut given, false, false);
+        triangular::in_place(upper.transpose(), matrix(&mut given, size), LOWER)?;
         conjugate(&mut given);
         for (x, given) in x.chunks_exact_mut(a.ncols()).zip(given.chunks_exact(size)) {
             x[..size].copy_from_slice(given);
@@ -187,7 +181,7 @@ fn condition<T: Number>(upper: MatRef<'_, T>) -> Result<f64, Failure> {
     let n = upper.nrows();
     let mut inverse = zeros(n * n)?;
     identity(&mut inverse, n);
-    triangular::in_place(upper, &mut inverse, true, false);
+    triangular::in_place(upper, matrix(&mut inverse, n), UPPER)?;
     let square = |x: &T| x.square();
     let own: f64 = (0..n).map(|j| upper.col(j).subrows(0, j + 1).iter().map(square).sum::<f64>()).sum();
     Ok((own * inverse.iter().map(square).sum::<f64>()).sqrt())

@@ -1,28 +1,26 @@
 //! Loops for matrices of up to 16 rows, where what faer prepares for each takes longer than the algorithms (`cargo run --release -p opforge-cpu
 //! --example dense_speed`). Matrices lie column by column in memory of the caller.
 
-use faer::MatRef;
+use faer::{MatMut, MatRef};
 
 use super::number::Number;
+use super::triangular::Triangle;
 
 /// Up to this many rows these loops are faster.
 pub(super) const ROWS: usize = 16;
 
-/// Gauss's elimination of `A`, whose columns have `m` elements, to `L` and `U`; `rows` become the rows in their new order. How many exchanges
-/// made it. A column without a pivot is left as it is.
-pub(super) fn eliminate<T: Number>(a: &mut [T], m: usize, rows: &mut [usize]) -> usize {
-    rows.iter_mut().enumerate().for_each(|(i, row)| *row = i);
-    let mut exchanges = 0;
-    for step in 0..a.len().checked_div(m).map_or(0, |n| n.min(m)) {
+/// Gauss's elimination of `A`, whose columns have `m` elements, to `L` and `U`; `pivots` become the rows that each step exchanged its own with. A
+/// column without a pivot is left as it is.
+pub(super) fn eliminate<T: Number>(a: &mut [T], m: usize, pivots: &mut [usize]) {
+    for (step, chosen) in pivots.iter_mut().enumerate() {
         let (left, right) = a.split_at_mut((step + 1) * m);
         let size = |i: usize| left[step * m + i].size();
         let pivot = (step..m).fold(step, |best, i| if size(i) > size(best) { i } else { best });
+        *chosen = pivot;
         if size(pivot) == 0.0 {
             continue;
         }
         if pivot != step {
-            rows.swap(pivot, step);
-            exchanges += 1;
             left.chunks_exact_mut(m).chain(right.chunks_exact_mut(m)).for_each(|column| column.swap(pivot, step));
         }
         let (head, below) = left[step * m + step..].split_first_mut().expect("a pivot");
@@ -32,7 +30,6 @@ pub(super) fn eliminate<T: Number>(a: &mut [T], m: usize, rows: &mut [usize]) ->
             subtract(rest, *factor, below.iter());
         }
     }
-    exchanges
 }
 
 /// `y -= factor * x`, element by element.
@@ -59,10 +56,11 @@ pub(super) fn cholesky<T: Number>(a: &mut [T], n: usize) -> usize {
     0
 }
 
-/// `X` of `A X = B` in place of `B`, whose columns have as many elements as `A`, with one triangle of `A`, or that with ones on its diagonal.
-pub(super) fn triangular<T: Number>(a: MatRef<'_, T>, x: &mut [T], upper: bool, unit: bool) {
+/// `X` of `A X = B` in place of `B`, whose columns are contiguous, with a triangle of `A`.
+pub(super) fn substitute<T: Number>(a: MatRef<'_, T>, mut x: MatMut<'_, T>, Triangle { upper, unit }: Triangle) {
     let n = a.nrows();
-    for column in x.chunks_exact_mut(n) {
+    for j in 0..x.ncols() {
+        let column = x.as_mut().col_mut(j).try_as_col_major_mut().expect("contiguous columns").as_slice_mut();
         for step in 0..n {
             let at = if upper { n - 1 - step } else { step };
             if !unit {

@@ -2,13 +2,13 @@
 
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
-use faer::linalg::matmul::matmul;
 use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
-use faer::{Accum, MatRef, Par};
+use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
-use super::number::{Number, copied, finite, memory, zeros};
+use super::number::{Number, conjugate, copied, finite, memory, zeros};
 use super::place::matrix;
+use super::product::Update;
 use super::{Failure, eigen, qr};
 
 /// Singular values in descending order and, if wanted, `U` and `V`, thin or full as the rooms' sizes say.
@@ -91,9 +91,9 @@ pub(super) fn pseudo_inverse<T: Number>(
     }
     let mut parts = parts(a, hermitian)?;
     parts.divide(absolute, relative);
+    conjugate(&mut parts.u);
     let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
-    matmul(matrix(inverse, n), Accum::Replace, v.as_ref(), u.as_ref().adjoint(), T::of(1.0), Par::Seq);
-    Ok(())
+    Ok(T::product(matrix(inverse, n), Update::Replace, v.as_ref(), u.as_ref().transpose())?)
 }
 
 /// The shortest `X` with the least `|A X - B|` and, if wanted, `A`'s singular values; its rank, values up to `r * largest` not counted.
@@ -115,10 +115,11 @@ pub(super) fn least_squares<T: Number>(
     let mut parts = parts(a, false)?;
     values.into_iter().for_each(|values| values.copy_from_slice(&parts.s));
     let rank = parts.divide(0.0, relative);
+    conjugate(&mut parts.u);
     let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
     let mut inner = zeros(m.min(n) * b.ncols())?;
     let mut inner = matrix(&mut inner, m.min(n));
-    matmul(inner.as_mut(), Accum::Replace, u.as_ref().adjoint(), b, T::of(1.0), Par::Seq);
-    matmul(matrix(x, n), Accum::Replace, v.as_ref(), inner.as_ref(), T::of(1.0), Par::Seq);
+    T::product(inner.as_mut(), Update::Replace, u.as_ref().transpose(), b)?;
+    T::product(matrix(x, n), Update::Replace, v.as_ref(), inner.as_ref())?;
     Ok(rank)
 }

@@ -142,7 +142,7 @@ fn eigenvectors_and_values_multiply_back() -> Result<()> {
 
 #[test]
 fn lower_and_upper_factors_multiply_back() -> Result<()> {
-    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33)] {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33), (33, 70), (1, 40), (300, 5), (17, 17), (130, 129)] {
         let k = m.min(n);
         each(Dense::Lu, [m, n], &[(&[m, n], false), (&[k], true)], plain, |a, parts, tolerance| {
             let both = Matrix::new(m, n, parts[0]);
@@ -166,6 +166,53 @@ fn lower_and_upper_factors_multiply_back() -> Result<()> {
 }
 
 #[test]
+fn solutions_multiply_back() -> Result<()> {
+    let sizes = [(3, 2), (16, 1), (17, 1), (17, 5), (40, 3), (100, 37), (300, 40), (600, 2)];
+    for ((n, columns), dtype, what, isa) in sizes.iter().flat_map(|&size| {
+        let triangles = [(false, false), (false, true), (true, false), (true, true)];
+        let whats = triangles.map(|(upper, unit)| Dense::Triangular { upper, unit }).into_iter().chain([Dense::Solve]);
+        whats.flat_map(move |what| {
+            let isas = move |dtype| Isa::supported().map(move |isa| (size, dtype, what, isa));
+            [DType::F32, DType::F64].into_iter().flat_map(isas)
+        })
+    }) {
+        let element = |x: usize| match x / n % n == x % n {
+            true if matches!(what, Dense::Solve) => noise(x),
+            true => 4.0,
+            false => noise(x) / 64.0,
+        };
+        let b = Array::new(dtype, layouts(&[2, n, columns])[n % 4].clone(), |x| noise(x + 1));
+        for layout in layouts(&[2, n, n]).into_iter().take(if n > 100 { 1 } else { 4 }) {
+            let a = Array::new(dtype, layout, element);
+            let to = [Meta::contiguous(dtype, [2, n, columns])];
+            let kernel = with_isa(isa, || dense("test", what, &[&a.meta, &b.meta], &[&to[0]]))?;
+            let x = with_isa(isa, || run(&*kernel, &[&a, &b], &to))[0].values();
+            let (a, b) = (a.values(), b.values());
+            let counts = |i: usize, j: usize| match what {
+                Dense::Triangular { upper, .. } => i == j || (i < j) == upper,
+                _ => true,
+            };
+            let is_unit = matches!(what, Dense::Triangular { unit: true, .. });
+            for at in 0..2 * n * columns {
+                let (batch, i, column) = (at / (n * columns), at / columns % n, at % columns);
+                let term = |j: usize| {
+                    let factor = if is_unit && i == j { 1.0 } else { a[(batch * n + i) * n + j] };
+                    factor * x[(batch * n + j) * columns + column]
+                };
+                let terms = || (0..n).filter(|&j| counts(i, j)).map(term);
+                let scale = terms().fold(1.0, |sum, term| sum + term.abs());
+                let error = (terms().sum::<f64>() - b[at]).abs();
+                assert!(
+                    error < 1e4 * epsilon(dtype) * scale,
+                    "{what:?} {n} x {columns} {dtype:?} {isa:?}: {error} of {scale}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn the_lower_factor_multiplies_back() -> Result<()> {
     for n in [1, 3, 40] {
         each(Dense::Cholesky, [n, n], &[(&[n, n], false)], definite, |a, parts, tolerance| {
@@ -176,6 +223,33 @@ fn the_lower_factor_multiplies_back() -> Result<()> {
                 .for_each(|x| assert!((product.data[x] - a.data[x]).abs() < 40.0 * tolerance));
         })?;
     }
+    Ok(())
+}
+
+#[test]
+fn columns_without_a_pivot_stay_as_they_are() -> Result<()> {
+    // Columns of zeros, and one that is the double of another: of 40 columns, panels and halves meet them.
+    let n = 40;
+    let a = Array::new(DType::F64, Layout::contiguous((n, n)), |x| match x % n {
+        3 | 20 | 21 => 0.0,
+        30 => 2.0 * noise(x - 1),
+        _ => noise(x),
+    });
+    let outputs = [Meta::contiguous(DType::F64, (n, n)), Meta::contiguous(DType::I64, n)];
+    let kernel = dense("test", Dense::Lu, &[&a.meta], &[&outputs[0], &outputs[1]])?;
+    let found = run(&*kernel, &[&a], &outputs);
+    let (both, pivots) = (Matrix::new(n, n, &found[0].values()), found[1].values());
+    let mut exchanged = Matrix::new(n, n, &a.values());
+    for (step, &pivot) in pivots.iter().enumerate() {
+        (0..n).for_each(|j| exchanged.data.swap(step * n + j, (pivot as usize - 1) * n + j));
+    }
+    let part = |keep: fn(usize, usize) -> bool| {
+        let at = |x: usize| if keep(x / n, x % n) { both.data[x] } else { 0.0 };
+        Matrix { rows: n, columns: n, data: (0..n * n).map(at).collect() }
+    };
+    let mut lower = part(|i, j| i > j);
+    (0..n).for_each(|i| lower.data[i * n + i] = 1.0);
+    lower.times(&part(|i, j| i <= j)).near(&exchanged, 1e-12);
     Ok(())
 }
 

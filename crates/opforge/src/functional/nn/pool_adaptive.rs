@@ -5,7 +5,7 @@ use opforge_tile::forms::MAX_SPATIAL;
 
 use crate::family::pool::Pooling;
 use crate::ops::nn::avg_pool2d::avg_pool;
-use crate::ops::nn::max_pool2d::max_pool;
+use crate::ops::nn::max_pool2d::{max_pool, max_pool_returning};
 use crate::ops::prelude::*;
 
 functions! {
@@ -70,8 +70,7 @@ pub fn adaptive_max_pool1d(input: &Tensor, output_size: &[i64]) -> Result<(Tenso
 #[function(return_indices = false)]
 #[python(nn, name = "adaptive_max_pool1d")]
 pub fn adaptive_max_pool1d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
-    let both = adaptive_max_pool1d(input, output_size)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    max_pool_returning(&adaptive("adaptive_max_pool1d", 1, input, output_size)?, input, return_indices)
 }
 
 /// The averages of as many about equal windows as `output_size` says, over the last 2 dimensions of `[batch, channels, ..]`
@@ -110,8 +109,7 @@ pub fn adaptive_max_pool2d(input: &Tensor, output_size: &[i64]) -> Result<(Tenso
 #[function(return_indices = false)]
 #[python(nn, name = "adaptive_max_pool2d")]
 pub fn adaptive_max_pool2d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
-    let both = adaptive_max_pool2d(input, output_size)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    max_pool_returning(&adaptive("adaptive_max_pool2d", 2, input, output_size)?, input, return_indices)
 }
 
 /// The averages of as many about equal windows as `output_size` says, over the last 3 dimensions of `[batch, channels, ..]`
@@ -150,6 +148,5 @@ pub fn adaptive_max_pool3d(input: &Tensor, output_size: &[i64]) -> Result<(Tenso
 #[function(return_indices = false)]
 #[python(nn, name = "adaptive_max_pool3d")]
 pub fn adaptive_max_pool3d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
-    let both = adaptive_max_pool3d(input, output_size)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    max_pool_returning(&adaptive("adaptive_max_pool3d", 3, input, output_size)?, input, return_indices)
 }

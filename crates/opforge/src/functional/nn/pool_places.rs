@@ -1,7 +1,7 @@
 //! Max pooling that tells where the greatest elements are.
 
 use crate::family::pool::Pooling;
-use crate::ops::nn::max_pool2d::max_pool;
+use crate::ops::nn::max_pool2d::{max_pool, max_pool_returning};
 use crate::ops::prelude::*;
 
 functions! {
@@ -52,8 +52,8 @@ pub fn max_pool1d_returning(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Result<Value> {
-    let both = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, true)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    let pooling = Pooling::new("max_pool1d", 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_returning(&pooling, input, return_indices)
 }
 
 /// [`max_pool2d`](crate::functional::max_pool2d), with the places of the greatest elements among those of the last
@@ -99,8 +99,8 @@ pub fn max_pool2d_returning(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Result<Value> {
-    let both = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, true)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    let pooling = Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_returning(&pooling, input, return_indices)
 }
 
 /// [`max_pool3d`](crate::functional::max_pool3d), with the places of the greatest elements among those of the last
@@ -146,6 +146,6 @@ pub fn max_pool3d_returning(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Result<Value> {
-    let both = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, true)?;
-    Ok(if return_indices { both.into() } else { both.0.into() })
+    let pooling = Pooling::new("max_pool3d", 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_returning(&pooling, input, return_indices)
 }

@@ -111,9 +111,27 @@ pub fn lstsq(
     } else {
         none(real_dtype(a.dtype()))?
     };
-    let rank = if driver == "gels" { none(DType::I64)? } else { rank };
-    let values = values.map_or_else(|| none(real_dtype(a.dtype())), Ok)?;
+    let batch = a.rank() - 2;
+    let rank = if driver == "gels" { none(DType::I64)? } else { once(rank, batch, A)? };
+    let values = values.map_or_else(|| none(real_dtype(a.dtype())), |values| once(values, batch, A))?;
     Ok((x, residuals, rank, values))
+}
+
+/// What is told of each matrix of a `batch` of so many dimensions, over which `A` was broadcast: once for each matrix of `A`. An empty
+/// batch tells nothing.
+#[track_caller]
+fn once(mut all: Tensor, batch: usize, A: &Tensor) -> Result<Tensor> {
+    let lead = &A.dims()[..A.rank() - 2];
+    if all.dims()[..batch].contains(&0) {
+        return Ok(all);
+    }
+    for _ in lead.len()..batch {
+        all = all.get(0)?;
+    }
+    for (d, &len) in lead.iter().enumerate() {
+        all = all.narrow(d, 0, len)?;
+    }
+    all.contiguous()
 }
 
 /// Solution, ranks and, if wanted, singular values.

@@ -120,6 +120,12 @@ pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor) -> Result<Tenso
     dispatch1(&MaxPool::of(pooling, input, false)?, &[input])
 }
 
+/// As [`max_pool_values`], or with the places too.
+#[track_caller]
+pub(crate) fn max_pool_returning(pooling: &Pooling, input: &Tensor, places: bool) -> Result<Value> {
+    Ok(if places { max_pool(pooling, input)?.into() } else { max_pool_values(pooling, input)?.into() })
+}
+
 /// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
 /// batch may be missing). Each argument of windows is one number, or one for each of the two dimensions; `stride` is the kernel's size
 /// unless given. `padding` is never the greatest. With `ceil_mode` a last window may begin in the input and end beyond it. NaN counts as

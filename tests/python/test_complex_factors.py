@@ -272,3 +272,37 @@ def test_least_squares_of_one_matrix_tell_its_rank_once():
     found = L.lstsq(a.expand(4, 5, 3)[:, None], b[:1].transpose(0, 1).expand(4, 6, 5, 2), driver="gelss")
     assert found.rank.shape == (4, 1) and found.singular_values.shape == (4, 1, 3) and found.rank.eq(3).all()
     assert np.allclose(found.solution, L.lstsq(a, b[0][:, None].expand(4, 6, 5, 2)).solution)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.float64, np.complex64, np.float32])
+def test_factors_of_larger_matrices_multiply_back(dtype):
+    rng = np.random.default_rng(5)
+    eps = np.finfo(dtype).eps
+
+    def draw(*shape):
+        imaginary = 1j * rng.standard_normal(shape) if np.issubdtype(dtype, np.complexfloating) else 0
+        return torch.tensor((rng.standard_normal(shape) + imaginary).astype(dtype))
+
+    def near(x, y):
+        return abs(x - y).max().item() < 2000 * eps * abs(y).max().item()
+
+    for m, n in [(130, 130), (150, 90), (70, 160)]:
+        a = draw(m, n)
+        q, r = L.qr(a)
+        assert near(q @ r, a) and near(q.mH @ q, torch.eye(min(m, n), dtype=a.dtype)) and near(r, r.triu())
+        p, lower, upper = L.lu(a)
+        assert near(p @ lower @ upper, a) and near(lower, lower.tril()) and near(upper, upper.triu())
+        b = draw(m, 7)
+        x = L.lstsq(a, b, driver="gels").solution
+        assert near(a.mH @ (a @ x), a.mH @ b)
+        if m == n:
+            positive = a @ a.mH + n * torch.eye(n, dtype=a.dtype)
+            factor = L.cholesky(positive)
+            assert near(factor @ factor.mH, positive) and near(factor, factor.tril())
+            assert near(a @ L.solve(a, b), b)
+            for upper in (False, True):
+                triangle = (a.triu() if upper else a.tril()) + 2 * n * torch.eye(n, dtype=a.dtype)
+                assert near(triangle @ L.solve_triangular(triangle, b, upper=upper), b)
+            broken = positive.clone()
+            broken[100, 100] = -1.0
+            assert L.cholesky_ex(broken).info == 101

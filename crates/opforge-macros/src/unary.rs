@@ -8,7 +8,7 @@ use syn::{Error, Expr, ImplItem, ItemImpl, Path, Result, Token, Type};
 use crate::operator::named;
 
 /// The items of the tile function; all others are those of `Unary`.
-const OF_TILE: [&str; 6] = ["INT", "BOOL", "PICOSECONDS", "float", "int", "boolean"];
+const OF_TILE: [&str; 7] = ["INT", "BOOL", "PICOSECONDS", "SIGN", "float", "int", "boolean"];
 
 /// What the attribute says: the inputs of samples, and what the function should give for one.
 pub struct Samples {

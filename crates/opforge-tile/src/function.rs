@@ -11,6 +11,9 @@ pub trait UnaryFn: Copy + Send + Sync + 'static {
     const BOOL: bool = false;
     /// Roughly the picoseconds an element takes on one core, in the cache.
     const PICOSECONDS: usize = 100;
+    /// Of a function that changes nothing of a float but its sign: whether the result is negative, by whether the argument is. Floats of 16 bits are
+    /// not converted then.
+    const SIGN: Option<fn(bool) -> bool> = None;
 
     /// The function of floats.
     fn float<V: Float>(self, x: V) -> V;

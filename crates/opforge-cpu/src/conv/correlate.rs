@@ -1,11 +1,12 @@
 //! Convolutions and transposed convolutions as blocked products: packed weights times panels gathered from the source.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::{num_threads, parallel_for};
+use opforge_runtime::{HostKernel, Rectangles, Then};
 
 use super::Element;
 use super::MAX_SPATIAL;
@@ -282,8 +283,18 @@ unsafe fn pack_strip<E: Element>(from: *const E, row: usize, rows: usize, offset
     }
 }
 
-impl<E: Element> HostKernel for Correlation<E> {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+impl<E: Element> Correlation<E> {
+    /// The positions of a block of the target, whose positions are all of one system.
+    pub fn positions(&self, block: usize) -> Range<usize> {
+        let (axis, target) = (self.blocks.axis, &self.spec.target);
+        let inner: usize = target[axis + 1..].iter().product();
+        let [first, end] = [block, block + 1].map(|block| target[axis].min(block * self.blocks.len) * inner);
+        first..end
+    }
+
+    /// # Safety
+    /// As [`HostKernel::run`], and as [`Rectangles::run_then`] if something follows.
+    unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
         let packed = self.pack_weights(inputs[1].cast())?;
         let tensors = Tensors {
             source: Shared(inputs[0].cast::<E>()),
@@ -295,12 +306,49 @@ impl<E: Element> HostKernel for Correlation<E> {
         let grain = if self.spec.work < MIN_SHARED_WORK { self.tasks } else { self.tasks.div_ceil(8 * num_threads()) };
         try_parallel_for(self.tasks, grain, |range| {
             // SAFETY: the entry is for this CPU; tasks write disjoint parts of the target.
-            unsafe { (self.entry)(self, (tensors, range)) }
+            let compute = |tasks| unsafe { (self.entry)(self, (tensors, tasks)) };
+            let Some(then) = then else { return compute(range) };
+            range.into_iter().try_for_each(|task| {
+                compute(task..task + 1)?;
+                self.rectangles_of(tensors, task).try_for_each(|(at, size)| then(at, size))
+            })
         })
+    }
+}
+
+impl<E: Element> HostKernel for Correlation<E> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, None) }
     }
 
     fn cost(&self) -> u64 {
         200 + (self.spec.work / 32) as u64
+    }
+
+    fn rectangles(&self) -> Option<&dyn Rectangles> {
+        (self.whole && self.tasks > 0).then_some(self)
+    }
+}
+
+/// The target as a matrix: a row is a channel of an image.
+impl<E: Element> Rectangles for Correlation<E> {
+    fn shape(&self) -> [usize; 2] {
+        let Spec { batch, channels, target, .. } = &self.spec;
+        [batch * channels.groups * channels.target, target.iter().product()]
+    }
+
+    fn sizes(&self) -> Vec<[usize; 2]> {
+        let (channels, rows) = (self.spec.channels.target, self.rows);
+        let rows = [rows.min(channels), channels - (channels - 1) / rows * rows];
+        let columns = [0, self.blocks.count - 1].map(|block| self.positions(block).len());
+        let distinct = |[first, last]: [usize; 2]| [first, last].into_iter().take(if first == last { 1 } else { 2 });
+        distinct(rows).flat_map(|rows| distinct(columns).map(move |columns| [rows, columns])).collect()
+    }
+
+    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, Some(then)) }
     }
 }
 

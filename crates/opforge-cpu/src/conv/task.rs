@@ -34,6 +34,22 @@ impl<E: Element> Routine for Correlation<E> {
     }
 }
 
+impl<E: Element> Correlation<E> {
+    /// Where each rectangle that a task computes begins in the target, of rows for channels, and its size.
+    pub(super) fn rectangles_of(
+        &self,
+        tensors: Tensors<E>,
+        task: usize,
+    ) -> impl Iterator<Item = ([usize; 2], [usize; 2])> {
+        let part = Part::new(self, tensors, task);
+        let (positions, channels) = (self.positions(part.block), self.spec.channels);
+        part.images.map(move |image| {
+            let row = (image * channels.groups + part.group) * channels.target + part.channels.start;
+            ([row, positions.start], [part.channels.len(), positions.len()])
+        })
+    }
+}
+
 /// What one task computes.
 struct Part<'a, E: Element> {
     correlation: &'a Correlation<E>,

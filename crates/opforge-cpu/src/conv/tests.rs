@@ -230,6 +230,49 @@ fn results_do_not_depend_on_the_number_of_threads() {
     }
 }
 
+/// Each element is told of once, when it is there, and left alone afterwards.
+#[test]
+fn rectangles_are_told_of_when_they_are_there() {
+    let mut told = 0;
+    for (case, computed) in CASES.iter().flat_map(|case| [Computed::Y, Computed::X].map(|computed| (case, computed))) {
+        let reference = reference(case, computed, DType::F32, 0);
+        let (dims, inputs) = (&case.dims()[places(computed)[2]], reference.inputs.iter().collect::<Vec<_>>());
+        let output = Meta::contiguous(DType::F32, &dims[..]);
+        for threads in [1, 2, 5] {
+            set_num_threads(threads);
+            let kernel = kernel(case, computed, &inputs.iter().map(|a| &a.meta).collect::<Vec<_>>(), &output);
+            let Some(rectangles) = kernel.rectangles() else { continue };
+            let ([_, columns], sizes) = (rectangles.shape(), rectangles.sizes());
+            let whole = run(&*kernel, &inputs, std::slice::from_ref(&output))[0].values();
+            let mut made = Array::new(DType::F32, output.layout.clone(), |_| 55.0);
+            let (to, found) = (made.ptr_mut() as usize, std::sync::Mutex::new(vec![None; whole.len()]));
+            let then = |at: [usize; 2], size: [usize; 2]| {
+                assert!(
+                    sizes.contains(&size) && size[0] <= sizes[0][0] && size[1] <= sizes[0][1],
+                    "{size:?} of {sizes:?}"
+                );
+                for place in (0..size[0] * size[1]).map(|i| (at[0] + i / size[1]) * columns + at[1] + i % size[1]) {
+                    // SAFETY: the rectangle is of the output, and nobody else's while this runs.
+                    let value = unsafe { std::ptr::replace((to as *mut f32).add(place), -1.0) };
+                    assert_eq!(
+                        found.lock().unwrap()[place].replace(f64::from(value)),
+                        None,
+                        "{place} is told of twice"
+                    );
+                }
+                Ok(())
+            };
+            let from: Vec<*const u8> = inputs.iter().map(|a| a.ptr()).collect();
+            // SAFETY: the arrays cover the metas that the kernel was prepared for.
+            unsafe { rectangles.run_then(&from, &[to as *mut u8], &then) }.expect("the kernel runs");
+            assert_eq!(found.into_inner().unwrap(), whole.iter().copied().map(Some).collect::<Vec<_>>());
+            assert!(made.values().iter().all(|&x| x == -1.0));
+            told += 1;
+        }
+    }
+    assert!(told > 60, "{told}");
+}
+
 #[test]
 fn windows_beyond_the_address_space_are_refused() {
     let meta = |dims: &[usize]| Meta::contiguous(DType::F32, dims);

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::number::{Number, zeros};
 use super::place::{Place, copy};
 use super::triangular::Triangle;
-use super::{Dense, Failure, FirstFailure, eigen, exp, lu, qr, spectral, triangular};
+use super::{Dense, Failure, FirstFailure, cholesky, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
 use crate::loops::work::grain;
 
@@ -186,12 +186,12 @@ impl<S: Stored> DenseKernel<S> {
         let a = inputs[0];
         let number = |i: usize| inputs[i][(0, 0)].real();
         match self.what {
-            Dense::Cholesky => match triangular::cholesky(a, &mut results.numbers[0])? {
+            Dense::Cholesky => match cholesky::factor(a, &mut results.numbers[0])? {
                 0 => Ok(()),
                 _ => Err(Failure::NotPositiveDefinite),
             },
             Dense::CholeskyInfo => {
-                let order = triangular::cholesky(a, &mut results.numbers[0])?;
+                let order = cholesky::factor(a, &mut results.numbers[0])?;
                 results.integers[0] = order as i64;
                 if order > 0 {
                     results.numbers[0].fill(Number::of(f64::NAN));
@@ -207,7 +207,7 @@ impl<S: Stored> DenseKernel<S> {
             Dense::Solve => lu::solve(a, inputs[1], &mut results.numbers[0]),
             Dense::Lu => lu::factor(a, &mut results.numbers[0], &mut results.integers),
             Dense::Triangular { upper, unit } => {
-                triangular::solve(a, inputs[1], Triangle { upper, unit }, &mut results.numbers[0])
+                Ok(triangular::solve(a, inputs[1], Triangle { upper, unit }, &mut results.numbers[0])?)
             }
             Dense::Qr => {
                 let [q, r] = &mut results.numbers[..] else { unreachable!("Q and R") };

@@ -1,4 +1,4 @@
-//! Factorisations of matrices and what follows from them, one for each of a batch, over memory of any strides: elimination and triangular systems by
+//! Factorisations of matrices and what follows from them, one for each of a batch, over memory of any strides: LU, Cholesky, QR and triangular systems by
 //! products of our own, faer's algorithms for the rest.
 //!
 //! The matrices of a batch are shared out to threads. A single one's products and triangular systems are shared by parts of the result, so that it does
@@ -7,6 +7,7 @@
 //! faer is pure Rust, so there is nothing to install. Of complex matrices, adjoints (`^H`) stand for transposes (`^T`). Vectors of `svd` and `eigh` and rows of `R` have signs of faer's choice; samples compare them
 //! without signs (`Sample::up_to_sign`).
 
+mod cholesky;
 mod eigen;
 mod eliminate;
 mod exp;

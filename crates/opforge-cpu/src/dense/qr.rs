@@ -7,12 +7,13 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_transpose_on_the_left_in_place_scratch as apply_transposed_scratch,
     apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
 };
-use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
+use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch};
 use faer::{Conj, MatMut, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
 use super::number::{Number, conjugate, copied, finite, is_finite, memory, zeros};
 use super::place::matrix;
+use super::product::Update;
 use super::triangular::{LOWER, UPPER};
 use super::{Failure, triangular};
 
@@ -25,14 +26,23 @@ struct Reflections<T> {
 }
 
 impl<T: Number> Reflections<T> {
-    /// Of a matrix with elements, columns of so many `rows`, in whose place they are.
+    /// Of a matrix with elements, columns of so many `rows`, in whose place they are: panels of columns by faer, whose reflections are applied to those
+    /// behind them by products.
     fn new(mut both: Room<T>, rows: usize) -> Result<Self, Failure> {
         let n = both.len() / rows;
-        let block = recommended_block_size::<T>(rows, n);
-        let mut coefficients = zeros(block * rows.min(n))?;
-        let mut room = memory(qr_in_place_scratch::<T>(rows, n, block, Par::Seq, Default::default()))?;
-        let (reflections, factors) = (matrix(&mut both, rows), matrix(&mut coefficients, block));
-        qr_in_place(reflections, factors, Par::Seq, MemStack::new(&mut room), Default::default());
+        let size = rows.min(n);
+        let block = BLOCK.min(size);
+        let mut coefficients = zeros(block * size)?;
+        let mut room = memory(qr_in_place_scratch::<T>(rows, block, block, Par::Seq, Default::default()))?;
+        let (mut a, mut factors) = (matrix(&mut both, rows), matrix(&mut coefficients, block));
+        for first in (0..size).step_by(block) {
+            let width = block.min(size - first);
+            let (mut panel, behind) = a.as_mut().get_mut(first.., first..).split_at_col_mut(width);
+            let mut factor = factors.as_mut().get_mut(..width, first..first + width);
+            let stack = MemStack::new(&mut room);
+            qr_in_place(panel.as_mut(), factor.as_mut(), Par::Seq, stack, Default::default());
+            reflect(panel.as_ref(), factor.as_ref(), behind, true)?;
+        }
         Ok(Reflections { both, coefficients, rows, block })
     }
 
@@ -49,13 +59,11 @@ impl<T: Number> Reflections<T> {
         let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
         let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
         let mut q = matrix(q, self.rows);
-        let mut room = memory(apply_scratch::<T>(self.rows, self.block, q.ncols()))?;
         for first in (0..size).step_by(self.block).rev() {
             let width = self.block.min(size - first);
             let reflections = basis.get(first.., first..first + width);
             let factor = coefficients.get(..width, first..first + width);
-            let (own, stack) = (q.as_mut().get_mut(first.., first..), MemStack::new(&mut room));
-            apply(reflections, factor, Conj::No, own, Par::Seq, stack);
+            reflect(reflections, factor, q.as_mut().get_mut(first.., first..), false)?;
         }
         Ok(())
     }
@@ -65,17 +73,54 @@ impl<T: Number> Reflections<T> {
         let size = self.coefficients.len() / self.block;
         let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
         let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
-        let x = matrix(x, self.rows);
-        let (m, block, columns) = (self.rows, self.block, x.ncols());
-        let need = if adjoint { apply_transposed_scratch::<T> } else { apply_scratch::<T> };
-        let mut room = memory(need(m, block, columns))?;
-        let stack = MemStack::new(&mut room);
-        match adjoint {
-            true => apply_transposed(basis, coefficients, Conj::Yes, x, Par::Seq, stack),
-            false => apply(basis, coefficients, Conj::No, x, Par::Seq, stack),
+        let mut x = matrix(x, self.rows);
+        let blocks = size.div_ceil(self.block);
+        for i in 0..blocks {
+            let first = self.block * if adjoint { i } else { blocks - 1 - i };
+            let width = self.block.min(size - first);
+            let reflections = basis.get(first.., first..first + width);
+            let factor = coefficients.get(..width, first..first + width);
+            reflect(reflections, factor, x.as_mut().subrows_mut(first, self.rows - first), adjoint)?;
         }
         Ok(())
     }
+}
+
+/// Columns of a panel.
+const BLOCK: usize = 32;
+/// Up to so many columns, to pack the reflections would cost more than to read them.
+const FEW: usize = 4;
+
+/// Overwrites `X` with `H X` or, `adjoint`, `H^H X`, where `H = I - V T^-1 V^H` is a product of reflections: `V` has ones on its diagonal and zeros above
+/// it, where other numbers may be; `T` is upper triangular.
+fn reflect<T: Number>(v: MatRef<'_, T>, t: MatRef<'_, T>, mut x: MatMut<'_, T>, adjoint: bool) -> Result<(), Failure> {
+    let (m, width, columns) = (v.nrows(), v.ncols(), x.ncols());
+    if columns == 0 {
+        return Ok(());
+    }
+    if !T::IS_REAL || columns <= FEW {
+        let need = if adjoint { apply_transposed_scratch::<T> } else { apply_scratch::<T> };
+        let mut room = memory(need(m, width, columns))?;
+        let stack = MemStack::new(&mut room);
+        match adjoint {
+            true => apply_transposed(v, t, Conj::Yes, x, Par::Seq, stack),
+            false => apply(v, t, Conj::No, x, Par::Seq, stack),
+        }
+        return Ok(());
+    }
+    let mut v = copied(v)?;
+    for (j, column) in v.chunks_exact_mut(m).enumerate() {
+        column[..j].fill(T::of(0.0));
+        column[j] = T::of(1.0);
+    }
+    let v = MatRef::from_column_major_slice(&v, m, width);
+    let mut products = zeros(width * columns)?;
+    let mut products = matrix(&mut products, width);
+    T::product(products.as_mut(), Update::Replace, v.transpose(), x.as_ref())?;
+    let (factor, triangle) = if adjoint { (t.transpose(), LOWER) } else { (t, UPPER) };
+    triangular::in_place(factor, products.as_mut(), triangle)?;
+    T::product(x.as_mut(), Update::Subtract, v, products.as_ref())?;
+    Ok(())
 }
 
 /// `R` and, if wanted, `Q`: reduced or complete, as the rooms' sizes say. Both are NaN if `A` is not finite.

@@ -85,7 +85,7 @@ fn definite(i: usize, j: usize) -> f64 {
 
 #[test]
 fn q_and_r_multiply_back() -> Result<()> {
-    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33)] {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33), (33, 70), (130, 100), (64, 64)] {
         for k in [m.min(n), m] {
             each(Dense::Qr, [m, n], &[(&[m, k], false), (&[k, n], false)], plain, |a, parts, tolerance| {
                 let (q, r) = (Matrix::new(m, k, parts[0]), Matrix::new(k, n, parts[1]));
@@ -214,7 +214,7 @@ fn solutions_multiply_back() -> Result<()> {
 
 #[test]
 fn the_lower_factor_multiplies_back() -> Result<()> {
-    for n in [1, 3, 40] {
+    for n in [1, 3, 40, 65, 150] {
         each(Dense::Cholesky, [n, n], &[(&[n, n], false)], definite, |a, parts, tolerance| {
             let factor = Matrix::new(n, n, parts[0]);
             let product = factor.times(&factor.t());

@@ -1,9 +1,7 @@
-//! Cholesky's factorisation, and solutions by triangular matrices.
+//! Solutions by triangular matrices.
 
 use std::marker::PhantomData;
 
-use faer::dyn_stack::MemStack;
-use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_unit_lower_triangular_in_place, solve_unit_upper_triangular_in_place,
     solve_upper_triangular_in_place,
@@ -13,39 +11,13 @@ use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
 
 use super::eliminate::Columns;
-use super::number::{Number, memory};
+use super::number::Number;
 use super::place::{copy, matrix};
 use super::product::{MIN_SHARED_WORK, Update};
-use super::{Failure, small};
+use super::small;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::simd::{FloatElem, Isa, Routine, Simd, Vector, resolve};
-
-/// The lower factor; 0, or the order of the leading minor that is not positive.
-pub(super) fn cholesky<T: Number>(a: MatRef<'_, T>, factor: &mut [T]) -> std::result::Result<usize, Failure> {
-    let n = a.nrows();
-    if n <= small::ROWS {
-        for (j, column) in factor.chunks_exact_mut(n.max(1)).enumerate() {
-            let (above, below) = column.split_at_mut(j);
-            above.fill(T::of(0.0));
-            below.iter_mut().zip(a.col(j).subrows(j, n - j).iter()).for_each(|(to, from)| *to = *from);
-        }
-        return Ok(small::cholesky(factor, n));
-    }
-    copy(a, factor, |x| x);
-    // As LAPACK does; faer would read the imaginary parts.
-    factor.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(x.real()));
-    let mut factor = matrix(factor, n);
-    let mut room = memory(cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default()))?;
-    let stack = MemStack::new(&mut room);
-    let outcome = cholesky_in_place(factor.as_mut(), LltRegularization::default(), Par::Seq, stack, Default::default());
-    // The upper triangle is working memory.
-    (1..n).for_each(|j| factor.as_mut().col_mut(j).subrows_mut(0, j).fill(T::of(0.0)));
-    match outcome {
-        Ok(_) => Ok(0),
-        Err(LltError::NonPositivePivot { index }) => Ok(index + 1),
-    }
-}
 
 /// Which triangle of a matrix counts, and whether its diagonal counts as ones.
 #[derive(Clone, Copy)]
@@ -59,14 +31,9 @@ pub(super) const LOWER_UNIT: Triangle = Triangle { upper: false, unit: true };
 pub(super) const UPPER: Triangle = Triangle { upper: true, unit: false };
 
 /// `X` of `A X = B` with a triangle of `A`.
-pub(super) fn solve<T: Number>(
-    a: MatRef<'_, T>,
-    b: MatRef<'_, T>,
-    triangle: Triangle,
-    x: &mut [T],
-) -> std::result::Result<(), Failure> {
+pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, triangle: Triangle, x: &mut [T]) -> Result<()> {
     copy(b, x, |x| x);
-    Ok(in_place(a, matrix(x, a.nrows()), triangle)?)
+    in_place(a, matrix(x, a.nrows()), triangle)
 }
 
 /// Columns up to which a system is solved column by column: to pack the triangle would cost more than to read it.

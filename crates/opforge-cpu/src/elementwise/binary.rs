@@ -8,7 +8,7 @@ use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::complex::{ComplexMap, ComplexStep};
-use super::float::{FloatMap, is_long};
+use super::float::{FloatMap, is_long, is_short};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -27,6 +27,7 @@ struct OfComplex<F>(F);
 
 impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
+    const SHORT: bool = is_short(F::PICOSECONDS);
 
     #[inline(always)]
     fn map<V: Float>(&self, [a, b]: [V; 2]) -> V {
@@ -71,24 +72,24 @@ impl<F: BinaryFn> ScalarMap<2> for OfBool<F> {
 pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, a.dtype, &[b, output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
-    let step = match a.dtype {
+    let (step, widen) = match a.dtype {
         dtype if dtype.is_float() => {
             if !F::FLOAT {
                 return unsupported();
             }
-            Step::float(OfFloat(f), dtype.compute())
+            Step::of_floats(OfFloat(f), dtype)
         }
         dtype if dtype.is_complex() => match of_complex(f, dtype) {
-            Some(step) => step,
+            Some(step) => (step, false),
             None => return unsupported(),
         },
-        DType::Bool if F::BOOL => Step::new(ScalarStep(OfBool(f))),
+        DType::Bool if F::BOOL => (Step::new(ScalarStep(OfBool(f))), false),
         dtype if F::INT => {
-            with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), _ => return unsupported())
+            with_int!(dtype, I => (Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), false), _ => return unsupported())
         }
         _ => return unsupported(),
     };
-    Spec { op, step, widen: true, ps: F::PICOSECONDS, failure: F::INT_FAILURE }.kernel([a, b], output)
+    Spec { op, step, widen, ps: F::PICOSECONDS, failure: F::INT_FAILURE }.kernel([a, b], output)
 }
 
 /// The step of complex numbers, for functions that have them.

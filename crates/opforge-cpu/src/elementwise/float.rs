@@ -4,12 +4,15 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::block::{Block, Body, walk};
-use crate::simd::{Float, FloatElem, Routine, Simd, Vector, VectorMask};
+use crate::simd::stored::{StoredFloat, VectorOf};
+use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, VectorMask};
 
 /// A function of `K` floats.
 pub(super) trait FloatMap<const K: usize>: Copy + Send + Sync + 'static {
     /// Whether its code is so long that a partial vector should take the same as whole ones.
     const LONG: bool;
+    /// Whether its code is so short that there is some for halves as they are stored, too.
+    const SHORT: bool;
 
     fn map<V: Float>(&self, x: [V; K]) -> V;
 }
@@ -22,6 +25,14 @@ pub(super) const fn is_long(picoseconds: usize) -> bool {
     picoseconds >= LONG
 }
 
+/// Up to so many picoseconds an element, a function counts as short: widening and rounding by way of memory takes as long as it does.
+const SHORT: usize = 100;
+
+/// Whether a function that takes so many picoseconds an element is short.
+pub(super) const fn is_short(picoseconds: usize) -> bool {
+    picoseconds <= SHORT
+}
+
 /// A predicate of `K` floats.
 pub(super) trait FloatTest<const K: usize>: Copy + Send + Sync + 'static {
     fn test<V: Float>(&self, x: [V; K]) -> V::Mask;
@@ -29,12 +40,15 @@ pub(super) trait FloatTest<const K: usize>: Copy + Send + Sync + 'static {
 
 /// The step of a [`FloatMap`] over elements of type `E`.
 pub(super) struct FloatStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
+/// The step of a [`FloatMap`] over halves of type `E`, for instruction sets that convert them.
+pub(super) struct HalfStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
 /// The step of a [`FloatTest`] over elements of type `E`; the output is bytes 0 and 1.
 pub(super) struct TestStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
 
 /// The function by value: what it is made of then stays in registers, which through a reference each write to the output might change.
 struct MapBody<F, V>(F, PhantomData<V>);
 struct TestBody<F, V>(F, PhantomData<V>);
+struct HalfBody<F, E, S>(F, PhantomData<(E, S)>);
 
 /// The bytes from a vector of each input to the next.
 #[inline(always)]
@@ -160,6 +174,35 @@ impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<F, V> {
     }
 }
 
+impl<const K: usize, F: FloatMap<K>, E: StoredFloat, S: Simd> Body<K> for HalfBody<F, E, S> {
+    #[inline(always)]
+    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
+        // SAFETY: `from` has an element, and `to` is a [`Splat`](super::block::Splat), which holds more than any vector has.
+        unsafe { to.cast::<[E; 16]>().write([from.cast::<E>().read(); 16]) }
+    }
+    #[inline(always)]
+    unsafe fn row(&mut self, mut x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
+        let (lanes, mut out) = (VectorOf::<E, S>::LANES, out.cast::<E>());
+        let step = repeated.map(|repeated| usize::from(!repeated) * lanes * size_of::<E>());
+        let mut values = [VectorOf::<E, S>::splat(0.0); K];
+        let mut left = n;
+        // SAFETY: whole vectors are within the row, and the last is of what is left.
+        unsafe {
+            while left >= lanes {
+                values.iter_mut().zip(x).for_each(|(value, x)| *value = E::load::<S>(x.cast()));
+                E::store::<S>(self.0.map(values), out);
+                x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+                out = out.wrapping_add(lanes);
+                left -= lanes;
+            }
+            if left > 0 {
+                values.iter_mut().zip(x).for_each(|(value, x)| *value = E::load_partial::<S>(x.cast(), left));
+                E::store_partial::<S>(self.0.map(values), out, left);
+            }
+        }
+    }
+}
+
 impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<F, V> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
@@ -201,3 +244,18 @@ macro_rules! routine {
 }
 routine!(FloatStep, FloatMap, MapBody);
 routine!(TestStep, FloatTest, TestBody);
+
+impl<const K: usize, F: FloatMap<K>, E: StoredFloat> Routine for HalfStep<F, E, K> {
+    type Args = *const Block<K>;
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
+        if matches!(S::ISA, Isa::Portable) {
+            unreachable!("halves are widened in tiles");
+        }
+        // SAFETY: the block's pointers are valid for its elements, of the step's type, while it is borrowed.
+        unsafe { walk(&mut HalfBody::<F, E, S>(self.0, PhantomData), &*block) };
+        false
+    }
+}

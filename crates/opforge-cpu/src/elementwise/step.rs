@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use opforge_core::{DType, F8E4M3, F8E5M2};
+use opforge_core::{DType, F8E4M3, F8E5M2, bf16, f16};
 
 use super::block::Block;
-use super::float::{FloatMap, FloatStep, FloatTest, TestStep};
+use super::float::{FloatMap, FloatStep, FloatTest, HalfStep, TestStep};
 use crate::simd::convert::{NarrowBf16, NarrowF8, NarrowF16, WidenBf16, WidenF8, WidenF16};
 use crate::simd::{Entry, Isa, Prepared, Routine, resolve};
 
@@ -22,8 +22,21 @@ impl<const K: usize> Step<K> {
         Step(Prepared::new(routine))
     }
 
+    /// The step of a float function for elements of a dtype, and whether they are to be widened for it.
+    pub fn of_floats<F: FloatMap<K>>(f: F, dtype: DType) -> (Self, bool) {
+        // A constant condition, so that only the code that can run is compiled. Without instructions for conversions, tiles are faster.
+        if const { F::SHORT } && Isa::current() != Isa::Portable {
+            match dtype {
+                DType::F16 => return (Self::new(HalfStep(f, PhantomData::<f16>)), false),
+                DType::BF16 => return (Self::new(HalfStep(f, PhantomData::<bf16>)), false),
+                _ => {}
+            }
+        }
+        (Self::float(f, dtype.compute()), true)
+    }
+
     /// The step of a float function for elements that are computed in as `compute`: f32, or else f64.
-    pub fn float<F: FloatMap<K>>(f: F, compute: DType) -> Self {
+    fn float<F: FloatMap<K>>(f: F, compute: DType) -> Self {
         match compute {
             DType::F32 => Self::new(FloatStep(f, PhantomData::<f32>)),
             _ => Self::new(FloatStep(f, PhantomData::<f64>)),

@@ -7,7 +7,7 @@ use opforge_core::{Error, Meta, Result, with_int};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
-use super::float::{FloatMap, is_long};
+use super::float::{FloatMap, is_long, is_short};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -22,6 +22,7 @@ struct OfInt<F, I>(F, PhantomData<I>);
 
 impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
+    const SHORT: bool = is_short(F::PICOSECONDS);
 
     #[inline(always)]
     fn map<V: Float>(&self, [a, b, c]: [V; 3]) -> V {
@@ -49,12 +50,12 @@ pub fn ternary<F: TernaryFn>(
 ) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, a.dtype, &[b, c, output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
-    let step = match a.dtype {
-        dtype if dtype.is_float() => Step::float(OfFloat(f), dtype.compute()),
+    let (step, widen) = match a.dtype {
+        dtype if dtype.is_float() => Step::of_floats(OfFloat(f), dtype),
         dtype if F::INT => {
-            with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), _ => return unsupported())
+            with_int!(dtype, I => (Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), false), _ => return unsupported())
         }
         _ => return unsupported(),
     };
-    Spec { op, step, widen: true, ps: F::PICOSECONDS, failure: None }.kernel([a, b, c], output)
+    Spec { op, step, widen, ps: F::PICOSECONDS, failure: None }.kernel([a, b, c], output)
 }

@@ -110,7 +110,7 @@ impl<'a> Chain<'a> {
         let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
         match (part.kind, &self.total) {
             (_, Some(_)) => return Err(Obstacle::Total),
-            (Kind::Product, None) if !self.links.is_empty() => return Err(Obstacle::Product),
+            (Kind::Product { .. }, None) if !self.links.is_empty() => return Err(Obstacle::Product),
             (_, None) if self.begins_with_product() => self.check_follower(part, inputs, outputs)?,
             (Kind::Total, None) => return self.push_total(Link { part, accesses, dims: Vec::new() }),
             _ => {}
@@ -154,14 +154,15 @@ impl<'a> Chain<'a> {
 
     /// Whether the first call is a product.
     pub(super) fn begins_with_product(&self) -> bool {
-        self.links.first().is_some_and(|link| link.part.kind == Kind::Product)
+        self.links.first().is_some_and(|link| matches!(link.part.kind, Kind::Product { .. }))
     }
 
     /// Whether a call may follow a product: element by element of its result, and of nothing that the product reads.
     fn check_follower(&self, part: &Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
         let product = &self.links[0];
         let shape = &product.part.outputs[0];
-        let columns = shape.dims().last().copied().unwrap_or(1).max(1);
+        let Kind::Product { columns } = product.part.kind else { return Err(Obstacle::AfterProduct) };
+        let columns = columns.max(1);
         let matrix = [shape.elem_count() / columns, columns];
         let made = product.result();
         let continues = self.links.len() > 1 || inputs.contains(&made);

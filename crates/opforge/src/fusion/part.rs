@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_runtime::HostKernel;
-use opforge_tile::forms::{Move, Normalize};
+use opforge_tile::forms::{Move, Normalize, Part as Computed, Windowed};
 use smallvec::SmallVec;
 
 use crate::operator::{Lowering, Metas, Operator, Reduce};
@@ -36,8 +36,11 @@ pub enum Kind {
     Rows,
     /// All elements combined to one, the sum for example. It ends a program.
     Total,
-    /// A product of matrices, which functions of single elements may follow. It begins a program.
-    Product,
+    /// A product of matrices, or a convolution, which functions of single elements may follow. It begins a program.
+    Product {
+        /// Of the result as a matrix.
+        columns: usize,
+    },
 }
 
 impl Kind {
@@ -55,7 +58,11 @@ impl Kind {
                 let has_rows = |input: &&&Meta| input.rank() == outputs[0].rank();
                 row(inputs.iter().filter(has_rows).all(|input| ends_with(input, rows.axis)))
             }
-            Lowering::Contract(_) => Some(Kind::Product),
+            Lowering::Contract(_) => Some(Kind::Product { columns: outputs[0].dims().last().copied().unwrap_or(1) }),
+            // A row for each channel of each image.
+            Lowering::Windowed(Windowed::Convolution { part: Computed::Input | Computed::Output, .. }) => {
+                Some(Kind::Product { columns: outputs[0].dims().iter().skip(2).product() })
+            }
             Lowering::Normalize(Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }) => Some(Kind::Rows),
             _ => None,
         }

@@ -161,9 +161,12 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
     }
 }
 
-/// `f` of the elements that are not 0, and 0 of the others: for functions whose derivative at 0 is infinite.
+/// `f`, which is 0 at 0 but has no finite derivative there: a gradient leaves those elements out.
 #[track_caller]
 fn away_from_zero(t: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if !(is_grad_enabled() && t.requires_grad()) {
+        return f(t);
+    }
     let zero = t.eq(0.0)?;
     let safe = zero.where_cond(&t.ones_like()?, t)?;
     zero.where_cond(&t.zeros_like()?, &f(&safe)?)

@@ -18,6 +18,7 @@ use crate::ops::prelude::*;
 impl Unary for Abs {
     const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
+    const SIGN: Option<fn(bool) -> bool> = Some(|_| false);
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {

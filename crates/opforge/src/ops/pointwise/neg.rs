@@ -17,6 +17,7 @@ use crate::ops::prelude::*;
 #[python(torch, method, in_place)]
 impl Unary for Neg {
     const INT: bool = true;
+    const SIGN: Option<fn(bool) -> bool> = Some(|negative| !negative);
     const LINEAR: bool = true;
     const REPEATS: Repeats = Repeats::Undone;
     const SAVES: Saves = Saves::NOTHING;

@@ -24,7 +24,7 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<us
         }
         return Ok(small::cholesky(factor, n));
     }
-    copy(a, factor, |x| x);
+    copy(a, factor);
     // As LAPACK does; faer would read the imaginary parts.
     factor.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(x.real()));
     let mut factor = matrix(factor, n);

@@ -12,7 +12,7 @@ use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
 use super::number::{Number, zeros};
-use super::place::{Place, copy};
+use super::place::{Place, copy_converted};
 use super::triangular::Triangle;
 use super::{Dense, Failure, FirstFailure, cholesky, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
@@ -40,6 +40,14 @@ pub(super) trait Stored: Copy + Send + Sync + 'static {
         room: &'a mut Option<Room<Self::Number>>,
     ) -> Result<MatRef<'a, Self::Number>, Failure>;
     fn number(x: Self::Number) -> Self;
+    /// Writes a matrix, whose columns are given one after another.
+    ///
+    /// # Safety
+    /// As [`Place::write`].
+    unsafe fn write(place: &Place, base: *mut Self, index: usize, from: &[Self::Number]) {
+        // SAFETY: as the caller says.
+        unsafe { place.write_converted(base, index, from, Self::number) };
+    }
     fn part(x: f64) -> Self::Part;
 }
 
@@ -51,6 +59,10 @@ impl<T: Number> Stored for T {
     }
     fn number(x: T) -> T {
         x
+    }
+    unsafe fn write(place: &Place, base: *mut T, index: usize, from: &[T]) {
+        // SAFETY: as the caller says.
+        unsafe { place.write(base, index, from) };
     }
     fn part(x: f64) -> T::Part {
         T::part(x)
@@ -66,7 +78,7 @@ impl Stored for Complex<f32> {
     ) -> Result<MatRef<'a, Complex<f64>>, Failure> {
         let (rows, wide) = (a.nrows(), |x: Complex<f32>| Complex::new(x.re.into(), x.im.into()));
         let columns = room.insert(zeros(rows * a.ncols())?);
-        copy(a, columns, wide);
+        copy_converted(a, columns, wide);
         Ok(MatRef::from_column_major_slice(columns, rows, a.ncols()))
     }
     fn number(x: Complex<f64>) -> Self {
@@ -265,12 +277,12 @@ impl<S: Stored> HostKernel for DenseKernel<S> {
                     // SAFETY: the place is the output's; each matrix of the batch has a part of it of its own.
                     unsafe {
                         match written {
-                            Written::AsTheyAre => place.write(target.cast::<S>(), index, numbers, S::number),
+                            Written::AsTheyAre => S::write(place, target.cast::<S>(), index, numbers),
                             Written::Conjugates => {
-                                place.write(target.cast::<S>(), index, numbers, |x| S::number(x.conjugate()));
+                                place.write_converted(target.cast::<S>(), index, numbers, |x| S::number(x.conjugate()));
                             }
                             Written::RealParts => {
-                                place.write(target.cast::<S::Part>(), index, numbers, |x| S::part(x.real()))
+                                place.write_converted(target.cast::<S::Part>(), index, numbers, |x| S::part(x.real()))
                             }
                         }
                     }
@@ -278,15 +290,19 @@ impl<S: Stored> HostKernel for DenseKernel<S> {
                 let complex = |x: Complex<f64>| Complex { re: S::part(x.re), im: S::part(x.im) };
                 for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {
                     // SAFETY: the place is the output's, of complex numbers; each matrix of the batch has a part of it of its own.
-                    unsafe { place.write(targets[*i].get().cast::<Complex<S::Part>>(), index, numbers, complex) };
+                    unsafe {
+                        place.write_converted(targets[*i].get().cast::<Complex<S::Part>>(), index, numbers, complex)
+                    };
                 }
                 if let Some((i, dtype, place)) = &self.integers {
                     let target = targets[*i].get();
                     // SAFETY: the place is the output's, of this dtype; each matrix of the batch has a part of it of its own.
                     unsafe {
                         match dtype {
-                            DType::I32 => place.write(target.cast::<i32>(), index, &results.integers, |x| x as i32),
-                            _ => place.write(target.cast::<i64>(), index, &results.integers, |x| x),
+                            DType::I32 => {
+                                place.write_converted(target.cast::<i32>(), index, &results.integers, |x| x as i32)
+                            }
+                            _ => place.write(target.cast::<i64>(), index, &results.integers),
                         }
                     }
                 }

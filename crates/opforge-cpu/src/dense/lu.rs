@@ -64,7 +64,7 @@ fn columns<T: Number>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     let mut columns = Columns::filled(m * n, T::of(0.0))?;
     if m * n > INLINE {
-        copy(a, &mut columns, |x| x);
+        copy(a, &mut columns);
     } else {
         columns.chunks_exact_mut(m.max(1)).enumerate().for_each(|(j, column)| {
             column.iter_mut().enumerate().for_each(|(i, x)| *x = a[(i, j)]);
@@ -79,7 +79,7 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [
     if both.is_empty() {
         return Ok(());
     }
-    copy(a, both, |x| x);
+    copy(a, both);
     if !both.iter().all(|x| x.has_value()) {
         both.fill(T::of(f64::NAN));
         pivots.iter_mut().enumerate().for_each(|(step, pivot)| *pivot = step as i64 + 1);
@@ -122,7 +122,7 @@ pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) 
     if both.iter().step_by(n + 1).any(|&pivot| pivot == T::of(0.0)) {
         return Err(Failure::Singular);
     }
-    copy(b, x, |x| x);
+    copy(b, x);
     let (both, mut x) = (MatRef::from_column_major_slice(&both, n, n), matrix(x, n));
     exchange(x.as_mut(), &pivots);
     triangular::in_place(both, x.as_mut(), LOWER_UNIT)?;

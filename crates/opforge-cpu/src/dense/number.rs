@@ -158,7 +158,7 @@ impl Number for Complex<f64> {
     }
     fn eliminate_panel(mut a: MatMut<'_, Self>, pivots: &mut [usize]) -> opforge_core::Result<()> {
         let mut columns = Room::filled(a.nrows() * a.ncols(), Self::of(0.0))?;
-        super::place::copy(a.as_ref(), &mut columns, |x| x);
+        super::place::copy(a.as_ref(), &mut columns);
         small::eliminate(&mut columns, a.nrows(), pivots);
         a.copy_from(super::place::matrix(&mut columns, a.nrows()));
         Ok(())
@@ -176,7 +176,7 @@ pub(super) fn zeros<T: Number>(len: usize) -> Result<Room<T>, Failure> {
 /// A matrix's elements, column by column.
 pub(super) fn copied<T: Number>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
     let mut room = zeros(a.nrows() * a.ncols())?;
-    super::place::copy(a, &mut room, |x| x);
+    super::place::copy(a, &mut room);
     Ok(room)
 }
 

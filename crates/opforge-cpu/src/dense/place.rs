@@ -2,6 +2,11 @@
 
 use faer::{MatMut, MatRef};
 use opforge_core::Meta;
+use opforge_runtime::parallel::parallel_for;
+
+use crate::copy::Shared;
+use crate::copy::tile::Tile;
+use crate::loops::work::grain;
 
 /// Where a batch's matrices lie, in elements. A vector is a matrix of one column, a number one of one row too.
 pub(super) struct Place {
@@ -59,7 +64,18 @@ impl Place {
     ///
     /// # Safety
     /// `base` is valid for writes of the tensor that this was made of, and nobody else touches this matrix.
-    pub unsafe fn write<T: Copy, U>(&self, base: *mut U, index: usize, from: &[T], convert: impl Fn(T) -> U) {
+    pub unsafe fn write<T: Copy>(&self, base: *mut T, index: usize, from: &[T]) {
+        assert_eq!(from.len(), self.len(), "a number for each element");
+        let (to, steps) = (base.wrapping_add(self.offset(index)), [self.row as usize, self.column as usize]);
+        // SAFETY: the matrix has these rows and columns at these steps, and `from` is another of them, whose columns are one after another.
+        unsafe { copy_elements(from.as_ptr(), [1, self.rows], to, steps, [self.rows, self.columns]) };
+    }
+
+    /// As [`Place::write`], of what the elements are converted to.
+    ///
+    /// # Safety
+    /// As [`Place::write`].
+    pub unsafe fn write_converted<T: Copy, U>(&self, base: *mut U, index: usize, from: &[T], convert: impl Fn(T) -> U) {
         let start = self.offset(index);
         assert_eq!(from.len(), self.len(), "a number for each element");
         each_element(self.rows, self.columns, |i, j| {
@@ -84,8 +100,76 @@ fn each_element(rows: usize, columns: usize, mut body: impl FnMut(usize, usize))
     }
 }
 
+/// Copies elements, by tiles where the lines of one side are the columns of the other. Steps are from row to row and from column to column.
+///
+/// # Safety
+/// `from` is readable and `to` writable for so many rows and columns, at their steps; they do not overlap.
+unsafe fn copy_elements<T: Copy>(
+    from: *const T,
+    from_step: [usize; 2],
+    to: *mut T,
+    to_step: [usize; 2],
+    [rows, columns]: [usize; 2],
+) {
+    if to_step[0] != 1 && to_step[1] == 1 {
+        let turned = |[row, column]: [usize; 2]| [column, row];
+        // SAFETY: as the caller says, of the transposes.
+        return unsafe { copy_elements(from, turned(from_step), to, turned(to_step), [columns, rows]) };
+    }
+    let (from, to) = (Shared(from), Shared(to));
+    let element = |i: usize, j: usize| {
+        let (source, target) = (i * from_step[0] + j * from_step[1], i * to_step[0] + j * to_step[1]);
+        // SAFETY: row `i` and column `j` are of both.
+        unsafe { *to.get().add(target) = *from.get().add(source) };
+    };
+    let tile = Tile::new(size_of::<T>());
+    let is_turned = to_step[0] == 1 && from_step[1] == 1 && rows >= tile.side && columns >= tile.side;
+    if !is_turned && !(to_step[0] == 1 && from_step[0] == 1) {
+        return each_element(rows, columns, element);
+    }
+    let [source_bytes, target_bytes] = [from_step[0], to_step[1]].map(|step| (step * size_of::<T>()) as isize);
+    let blocks = columns.div_ceil(tile.side);
+    parallel_for(blocks, grain(rows * tile.side), |range| {
+        for block in range {
+            let first = block * tile.side;
+            let end = columns.min(first + tile.side);
+            if !is_turned {
+                for j in first..end {
+                    // SAFETY: column `j` has as many elements as there are rows, one after another on both sides.
+                    unsafe {
+                        let from = from.get().add(j * from_step[1]);
+                        from.copy_to_nonoverlapping(to.get().add(j * to_step[1]), rows);
+                    }
+                }
+                continue;
+            }
+            for i in (0..rows).step_by(tile.side) {
+                let size = [tile.side.min(rows - i), end - first];
+                // SAFETY: a tile of this size begins at row `i` of column `first`: lines of rows on one side, of columns on the other.
+                unsafe {
+                    let from = from.get().add(i * from_step[0] + first).cast::<u8>();
+                    let to = to.get().add(i + first * to_step[1]).cast::<u8>();
+                    match size == [tile.side; 2] {
+                        true => (tile.full)(from, source_bytes, to, target_bytes),
+                        false => (tile.part)(from, source_bytes, to, target_bytes, size[1], size[0]),
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Copies a matrix to columns one after another.
-pub(super) fn copy<T: Copy, U>(from: MatRef<'_, T>, to: &mut [U], convert: impl Fn(T) -> U) {
+pub(super) fn copy<T: Copy>(from: MatRef<'_, T>, to: &mut [T]) {
+    let (rows, columns) = (from.nrows(), from.ncols());
+    assert_eq!(to.len(), rows * columns, "a place for each element");
+    let steps = [from.row_stride() as usize, from.col_stride() as usize];
+    // SAFETY: a matrix is readable at its steps, and `to` has as many elements.
+    unsafe { copy_elements(from.as_ptr(), steps, to.as_mut_ptr(), [1, rows], [rows, columns]) };
+}
+
+/// As [`copy`], of what the elements are converted to.
+pub(super) fn copy_converted<T: Copy, U>(from: MatRef<'_, T>, to: &mut [U], convert: impl Fn(T) -> U) {
     let (rows, columns) = (from.nrows(), from.ncols());
     assert_eq!(to.len(), rows * columns, "a place for each element");
     each_element(rows, columns, |i, j| {

@@ -32,7 +32,7 @@ pub(super) const UPPER: Triangle = Triangle { upper: true, unit: false };
 
 /// `X` of `A X = B` with a triangle of `A`.
 pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, triangle: Triangle, x: &mut [T]) -> Result<()> {
-    copy(b, x, |x| x);
+    copy(b, x);
     in_place(a, matrix(x, a.nrows()), triangle)
 }
 

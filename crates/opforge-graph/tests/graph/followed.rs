@@ -69,6 +69,47 @@ fn every_dtype_and_batches() {
     }
 }
 
+/// Rows of what follows are channels, its columns positions: of blocks of either, of images side by side, and of lines of one dimension.
+#[test]
+fn activations_and_residuals_are_made_with_the_convolution() {
+    use opforge::functional as f;
+    let sizes: [([usize; 4], [usize; 4], i64, i64); 6] = [
+        ([2, 16, 30, 30], [24, 16, 3, 3], 1, 1),
+        ([1, 3, 90, 70], [33, 3, 5, 5], 2, 1),
+        ([20, 8, 6, 6], [17, 8, 1, 1], 1, 1),
+        ([3, 32, 20, 20], [32, 1, 3, 3], 1, 32),
+        ([2, 64, 40, 40], [2, 64, 3, 3], 1, 1),
+        ([1, 40, 200, 90], [20, 20, 3, 3], 1, 2),
+    ];
+    for (dtype, (x, w, stride, groups)) in sizes.iter().flat_map(|size| [(DType::F32, size), (DType::BF16, size)]) {
+        let of = |dims: &[usize], seed| floats(dims, seed).to_dtype(dtype).unwrap();
+        let (x, w, bias) = (of(x, 1), of(w, 2), of(&w[..1], 3));
+        let convolve = |x: &Tensor| f::conv2d(x, &w, Some(&bias), &[*stride], &[1], &[1], *groups);
+        let residual = of(convolve(&x).unwrap().dims(), 4);
+        let calls = expect_eager(&[&x, &residual], |x| Ok(vec![convolve(&x[0])?.relu()?.add(&x[1])?.tanh()?]));
+        assert_eq!(calls, [4], "{dtype} {x:?} {w:?}");
+        let calls = expect_eager(&[&x], |x| {
+            let y = convolve(&x[0])?;
+            Ok(vec![y.mul(&y.tanh()?)?, y])
+        });
+        assert_eq!(calls, [3]);
+        // A number for each channel is of another form.
+        let of_channels = of(&[w.dims()[0], 1, 1], 5);
+        assert_eq!(expect_eager(&[&x], |x| Ok(vec![convolve(&x[0])?.broadcast_mul(&of_channels)?.relu()?])), [1, 2]);
+    }
+    let (x, w, position) = (floats(&[3, 20, 400], 1), floats(&[30, 20, 5], 2), floats(&[396], 3));
+    let convolve = |x: &Tensor| f::conv1d(x, &w, None, &[1], &[0], &[1], 1);
+    assert_eq!(expect_eager(&[&x], |x| Ok(vec![convolve(&x[0])?.broadcast_add(&position)?.relu()?])), [3]);
+    let (x, w) = (floats(&[2, 20, 30, 30], 1), floats(&[20, 10, 4, 4], 2));
+    for (stride, calls) in [(1, vec![2]), (2, vec![1, 1])] {
+        let grow = |x: &[Tensor]| {
+            let y = f::conv_transpose2d(&x[0], &w, None, &[stride], &[1], &[0], 1, &[1])?;
+            Ok(vec![y.relu()?])
+        };
+        assert_eq!(expect_eager(&[&x], grow), calls);
+    }
+}
+
 /// A gradient that only its step reads never lies in memory.
 #[test]
 fn an_optimizer_steps_with_the_gradient() {

@@ -46,9 +46,9 @@ impl Display for Obstacle {
                 "it combines all elements, and not those that an earlier call makes, or comes after such a call"
             }
             Obstacle::LargeBlock => "what would have to be computed at once does not fit a cache",
-            Obstacle::Product => "it is a product of matrices, which only begins a kernel",
+            Obstacle::Product => "it is a product of matrices or a convolution, which only begins a kernel",
             Obstacle::AfterProduct => {
-                "it comes after a product of matrices, and is no function of single elements of its result"
+                "it comes after a product of matrices or a convolution, and is no function of single elements of its result"
             }
         })
     }

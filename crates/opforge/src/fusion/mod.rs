@@ -5,7 +5,7 @@
 //! in its outputs, and that is independent in all of them, is a loop around them all; what is left of the tensors is a block (`blocks.rs`).
 //! The kernels for blocks are those of [`lower`](crate::operator::Operator::lower), so results have the bits that calls one by one give.
 //!
-//! A product of matrices can only begin a program. It makes its output rectangle by rectangle, as its caches want it, and the calls after it run on each
+//! A product of matrices, or a convolution, can only begin a program. It makes its output rectangle by rectangle, as its caches want it, and the calls after it run on each
 //! (`followed.rs`): the bias, an activation, a residual, or an optimizer's step after a weight's gradient.
 
 mod axes;

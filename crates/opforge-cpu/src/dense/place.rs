@@ -124,7 +124,8 @@ unsafe fn copy_elements<T: Copy>(
     };
     let tile = Tile::new(size_of::<T>());
     let is_turned = to_step[0] == 1 && from_step[1] == 1 && rows >= tile.side && columns >= tile.side;
-    if !is_turned && !(to_step[0] == 1 && from_step[0] == 1) {
+    let is_straight = to_step[0] == 1 && from_step[0] == 1;
+    if !is_turned && !is_straight {
         return each_element(rows, columns, element);
     }
     let [source_bytes, target_bytes] = [from_step[0], to_step[1]].map(|step| (step * size_of::<T>()) as isize);

@@ -58,6 +58,8 @@ pub struct Options {
     pub common_calls: bool,
     /// Calls of the traced function's own numbers are made when the program is: as much memory as their results, up to 4 MiB each.
     pub constants: bool,
+    /// Calls that make little come as early as they can, so that they do not stand between those that go together.
+    pub scheduling: bool,
     /// Calls that go together are one kernel.
     pub fusion: bool,
     /// Products of few rows keep weights that no call changes as their kernels read them: as much memory again as the weights.
@@ -66,8 +68,15 @@ pub struct Options {
 
 impl Options {
     /// Everything.
-    pub const ALL: Options =
-        Options { dead_code: true, laws: true, common_calls: true, constants: true, fusion: true, prepacking: true };
+    pub const ALL: Options = Options {
+        dead_code: true,
+        laws: true,
+        common_calls: true,
+        constants: true,
+        scheduling: true,
+        fusion: true,
+        prepacking: true,
+    };
 }
 
 impl Default for Options {
@@ -94,6 +103,7 @@ impl Graph {
         let graph = if options.common_calls { graph.without_common_calls() } else { graph };
         let graph = if options.constants { graph.without_constant_calls()? } else { graph };
         let graph = if options.dead_code { graph.without_dead_code() } else { graph };
+        let graph = if options.scheduling { graph.with_small_calls_first() } else { graph };
         graph.prepare(options)
     }
 

@@ -106,16 +106,16 @@ pub trait HostKernel: Kernel {
     }
 }
 
-/// A kernel whose output, as a contiguous matrix, comes into being rectangle by rectangle.
+/// A kernel whose output, as a contiguous matrix or several below each other, comes into being rectangle by rectangle.
 pub trait Rectangles {
-    /// Rows and columns of the output.
-    fn shape(&self) -> [usize; 2];
+    /// How many matrices the output is of, none of whose rectangles reaches into the next, and their rows and columns.
+    fn shape(&self) -> [usize; 3];
 
     /// The rows and columns that rectangles have, the largest of both first.
     fn sizes(&self) -> Vec<[usize; 2]>;
 
-    /// As [`HostKernel::run`]. Whenever the elements of a rectangle are there, calls `then` on the thread that made them, with where it begins and
-    /// how many rows and columns it has. Together they are the output, and none overlaps another.
+    /// As [`HostKernel::run`]. Whenever the elements of a rectangle are there, calls `then` on the thread that made them, with where it begins, among the
+    /// rows of all matrices, and how many rows and columns it has. Together they are the output, and none overlaps another.
     ///
     /// # Errors
     /// The kernel's, and that of `then`.

@@ -331,11 +331,11 @@ impl<E: Element> HostKernel for Correlation<E> {
     }
 }
 
-/// The target as a matrix: a row is a channel of an image.
+/// A matrix of the target is an image, a row of it a channel.
 impl<E: Element> Rectangles for Correlation<E> {
-    fn shape(&self) -> [usize; 2] {
+    fn shape(&self) -> [usize; 3] {
         let Spec { batch, channels, target, .. } = &self.spec;
-        [batch * channels.groups * channels.target, target.iter().product()]
+        [*batch, channels.groups * channels.target, target.iter().product()]
     }
 
     fn sizes(&self) -> Vec<[usize; 2]> {

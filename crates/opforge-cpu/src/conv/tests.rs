@@ -242,7 +242,7 @@ fn rectangles_are_told_of_when_they_are_there() {
             set_num_threads(threads);
             let kernel = kernel(case, computed, &inputs.iter().map(|a| &a.meta).collect::<Vec<_>>(), &output);
             let Some(rectangles) = kernel.rectangles() else { continue };
-            let ([_, columns], sizes) = (rectangles.shape(), rectangles.sizes());
+            let ([.., columns], sizes) = (rectangles.shape(), rectangles.sizes());
             let whole = run(&*kernel, &inputs, std::slice::from_ref(&output))[0].values();
             let mut made = Array::new(DType::F32, output.layout.clone(), |_| 55.0);
             let (to, found) = (made.ptr_mut() as usize, std::sync::Mutex::new(vec![None; whole.len()]));

@@ -7,8 +7,8 @@ use super::gemm::{COLUMNS, Gemm, ROWS, STRIPS_FOLLOWED};
 use super::operand::Operand;
 
 impl<T: Operand> Rectangles for Gemm<T> {
-    fn shape(&self) -> [usize; 2] {
-        [self.problem.batches() * self.problem.m, self.problem.n]
+    fn shape(&self) -> [usize; 3] {
+        [1, self.problem.batches() * self.problem.m, self.problem.n]
     }
 
     fn sizes(&self) -> Vec<[usize; 2]> {

@@ -19,10 +19,15 @@ pub struct Product {
     pub output: usize,
 }
 
-/// The whole: its calls after the product have kernels for each of [`sizes`](opforge_runtime::Rectangles::sizes), and operands' steps are by a row and by a column.
+/// The whole: its calls after the product have kernels for each of [`sizes`](opforge_runtime::Rectangles::sizes), and operands' steps are by a row and
+/// by a column, of all operands or of none also by a matrix before.
 pub struct Followed {
     product: Product,
     steps: Vec<Step>,
+    /// Steps of an operand.
+    loops: usize,
+    /// Rows of a matrix.
+    rows: usize,
     sizes: Vec<[usize; 2]>,
     local_bytes: usize,
     tensors: (usize, usize),
@@ -33,14 +38,15 @@ impl Followed {
     /// The kernel of these calls, with so much working memory.
     ///
     /// # Errors
-    /// Kernels without rectangles, operands without two steps, and rectangles that no kernel is given for.
+    /// Kernels without rectangles, operands without two or three steps each, and rectangles that no kernel is given for.
     pub fn new(product: Product, steps: Vec<Step>, local_bytes: usize) -> Result<Self> {
         let Some(rectangles) = product.kernel.rectangles() else {
             return Err(Error::value("program", "product", "another kernel", "one with rectangles"));
         };
         let (sizes, shape) = (rectangles.sizes(), rectangles.shape());
         let operands = || steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
-        if operands().any(|operand| operand.steps.len() != 2) {
+        let loops = operands().next().map_or(2, |operand| operand.steps.len());
+        if !(2..=3).contains(&loops) || operands().any(|operand| operand.steps.len() != loops) {
             return Err(Error::value("program", "steps", "another number", "one by a row and one by a column"));
         }
         if sizes.is_empty() || steps.iter().any(|step| step.kernels.len() != sizes.len()) {
@@ -48,10 +54,10 @@ impl Followed {
         }
         let own = product.inputs.iter().map(|&i| Place::Input(i)).chain([Place::Output(product.output)]);
         let tensors = tensors(operands().map(|operand| operand.place).chain(own));
-        let area = |[rows, columns]: [usize; 2]| (rows * columns) as u64;
+        let area = |lengths: &[usize]| lengths.iter().product::<usize>() as u64;
         let calls: u64 = steps.iter().map(|step| step.kernels[0].cost()).sum();
-        let cost = product.kernel.cost() + calls.saturating_mul(area(shape).div_ceil(area(sizes[0]).max(1)));
-        Ok(Followed { product, steps, sizes, local_bytes, tensors, cost })
+        let cost = product.kernel.cost() + calls.saturating_mul(area(&shape).div_ceil(area(&sizes[0]).max(1)));
+        Ok(Followed { product, steps, loops, rows: shape[1].max(1), sizes, local_bytes, tensors, cost })
     }
 }
 
@@ -63,8 +69,9 @@ impl HostKernel for Followed {
         let then = |at: [usize; 2], size: [usize; 2]| {
             let known = self.sizes.iter().position(|known| *known == size);
             let size = known.ok_or_else(|| Error::msg("a rectangle of a size that was not announced"))?;
+            let at = [at[0] / self.rows, at[0] % self.rows, at[1]];
             // SAFETY: the kernels are for rectangles of this size, of the caller's tensors; no other thread has this room or this rectangle.
-            rooms.with(|local| unsafe { run_steps(&self.steps, size, &tensors, local, &at) })
+            rooms.with(|local| unsafe { run_steps(&self.steps, size, &tensors, local, &at[3 - self.loops..]) })
         };
         let own: SmallVec<[*const u8; 4]> = self.product.inputs.iter().map(|&i| inputs[i]).collect();
         let rectangles = self.product.kernel.rectangles().expect("it had them when this was made");

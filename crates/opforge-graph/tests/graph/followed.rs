@@ -39,6 +39,10 @@ fn activations_and_residuals_are_made_with_the_product() {
             Ok(vec![(y * 0.5)?.add(&x[1])?])
         });
         assert_eq!(calls, [5], "{m} {k} {n}");
+        // So is a number for each row.
+        let column = floats(&[m, 1], 5);
+        let calls = expect_eager(&[&x], |x| Ok(vec![x[0].matmul(&w.t()?)?.broadcast_mul(&column)?.relu()?]));
+        assert_eq!(calls, [3]);
         // What others read too is there as well.
         let calls = expect_eager(&[&x], |x| {
             let y = x[0].matmul(&w.t()?)?;
@@ -93,9 +97,8 @@ fn activations_and_residuals_are_made_with_the_convolution() {
             Ok(vec![y.mul(&y.tanh()?)?, y])
         });
         assert_eq!(calls, [3]);
-        // A number for each channel is of another form.
         let of_channels = of(&[w.dims()[0], 1, 1], 5);
-        assert_eq!(expect_eager(&[&x], |x| Ok(vec![convolve(&x[0])?.broadcast_mul(&of_channels)?.relu()?])), [1, 2]);
+        assert_eq!(expect_eager(&[&x], |x| Ok(vec![convolve(&x[0])?.broadcast_mul(&of_channels)?.relu()?])), [3]);
     }
     let (x, w, position) = (floats(&[3, 20, 400], 1), floats(&[30, 20, 5], 2), floats(&[396], 3));
     let convolve = |x: &Tensor| f::conv1d(x, &w, None, &[1], &[0], &[1], 1);
@@ -107,6 +110,25 @@ fn activations_and_residuals_are_made_with_the_convolution() {
             Ok(vec![y.relu()?])
         };
         assert_eq!(expect_eager(&[&x], grow), calls);
+    }
+}
+
+/// What is made of the statistics comes before the convolution, so that the norm follows it.
+#[test]
+fn norms_by_running_statistics_are_made_with_the_convolution() {
+    use opforge::functional as f;
+    for (batch, side) in [(1, 20), (3, 9)] {
+        let (x, w, residual) =
+            (floats(&[batch, 8, side, side], 1), floats(&[24, 8, 3, 3], 2), floats(&[batch, 24, side, side], 6));
+        let [mean, weight, bias] = [3, 4, 5].map(|seed| floats(&[24], seed));
+        let var = floats(&[24], 7).sqr().unwrap();
+        let block = |x: &[Tensor]| {
+            let y = f::conv2d(&x[0], &w, None, &[1], &[1], &[1], 1)?;
+            let y = f::batch_norm(&y, Some(&mean), Some(&var), Some(&weight), Some(&bias), false, 0.1, 1e-5)?;
+            Ok(vec![y.add(&x[1])?.relu()?])
+        };
+        let calls = expect_eager(&[&x, &residual], block);
+        assert_eq!(calls.last(), Some(&4), "{calls:?}");
     }
 }
 
@@ -149,8 +171,6 @@ fn what_cannot_follow_does_not() {
         expect_eager(&[&x], |x| Ok(vec![opforge::functional::softmax(&x[0].matmul(&x[0])?, -1, None)?])),
         [1, 1]
     );
-    let column = floats(&[150, 1], 2);
-    assert_eq!(expect_eager(&[&x], |x| Ok(vec![x[0].matmul(&x[0])?.broadcast_mul(&column)?])), [1, 1]);
     let product_again = |x: &[Tensor]| Ok(vec![x[0].matmul(&x[0])?.relu()?.matmul(&x[0])?.relu()?]);
     assert_eq!(expect_eager(&[&x], product_again), [2, 2]);
 }

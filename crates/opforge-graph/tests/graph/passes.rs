@@ -305,7 +305,7 @@ proptest! {
     #[test]
     fn random_graphs(
         choices in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..14),
-        dead_code: bool, laws: bool, common_calls: bool, constants: bool, fusion: bool, prepacking: bool,
+        dead_code: bool, laws: bool, common_calls: bool, constants: bool, scheduling: bool, fusion: bool, prepacking: bool,
     ) {
         let given = [floats(&[48, 48], 1), floats(&[48, 48], 2), floats(&[1, 48], 3)];
         let program = |x: &[Tensor]| {
@@ -320,7 +320,7 @@ proptest! {
         let references: Vec<&Tensor> = given.iter().collect();
         let eager = program(&given).unwrap();
         let graph = trace(&references, program).unwrap();
-        let lazy = graph.compile_with(Options { dead_code, laws, common_calls, constants, fusion, prepacking }).unwrap().run(&references).unwrap();
+        let lazy = graph.compile_with(Options { dead_code, laws, common_calls, constants, scheduling, fusion, prepacking }).unwrap().run(&references).unwrap();
         for (a, b) in lazy.iter().zip(&eager) {
             prop_assert_eq!(a.dims(), b.dims());
             let bits = |t: &Tensor| vec(t).into_iter().map(f32::to_bits).collect::<Vec<u32>>();

@@ -76,7 +76,8 @@ impl Plan {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
             lowering => {
                 // A product that is called does not wait for what may follow.
-                let joins = |kind: &Kind| self.device == Device::Cpu && !matches!(kind, Kind::Product { .. });
+                let joins =
+                    |kind: &Kind| self.device == Device::Cpu && matches!(kind, Kind::Map | Kind::Rows | Kind::Total);
                 kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(joins);
                 devices::kernel(self.device, call.op.name(), lowering, lower, &inputs, &outputs)?
             }

@@ -23,7 +23,7 @@ impl Operator for ChannelAffine {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let full = format!("nc{}", ".".repeat(inputs[0].rank() - 2));
+        let full: String = "nc".chars().chain('o'..).take(inputs[0].rank()).collect();
         AxisMap::letters(&format!("{full},c,c,c->{full}"), &[])
     }
 

@@ -161,13 +161,12 @@ impl<'a> Chain<'a> {
     fn check_follower(&self, part: &Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
         let product = &self.links[0];
         let shape = &product.part.outputs[0];
-        let Kind::Product { columns } = product.part.kind else { return Err(Obstacle::AfterProduct) };
-        let columns = columns.max(1);
-        let matrix = [shape.elem_count() / columns, columns];
+        let Kind::Product { matrices, columns } = product.part.kind else { return Err(Obstacle::AfterProduct) };
+        let rows = shape.elem_count() / (matrices * columns).max(1);
         let made = product.result();
         let continues = self.links.len() > 1 || inputs.contains(&made);
         let is_whole = part.outputs.iter().all(|output| output.elem_count() == shape.elem_count());
-        if part.of_matrix(matrix).is_none() || !continues || !is_whole {
+        if part.of_matrices([matrices, rows, columns]).is_none() || !continues || !is_whole {
             return Err(Obstacle::AfterProduct);
         }
         let changes = |output: &Access| product.accesses.iter().any(|access| access.storage == output.storage);

@@ -21,11 +21,20 @@ pub(super) fn fuse(
     let apart = || Error::value(op, "calls", "others", "a product, and calls of single elements of its result");
     let kernel = arranged.map_or_else(|| product.part.kernel(), |(prepack, _)| Ok(prepack.kernel.clone()))?;
     let rectangles = kernel.rectangles().ok_or_else(apart)?;
-    let parts = followers.iter().map(|link| link.part.of_matrix(rectangles.shape()));
+    let shape = rectangles.shape();
+    let parts = followers.iter().map(|link| link.part.of_matrices(shape));
     let parts = parts.collect::<Option<Vec<Part>>>().ok_or_else(apart)?;
     let flat = Chain::with_parts(followers, &parts).map_err(|_| apart())?;
-    let [rows, columns] = flat.loops[..] else { return Err(apart()) };
-    let sizes = |size: [usize; 2]| Sizes { chain: &flat, of: [(rows, size[0]), (columns, size[1])].into() };
+    // A single matrix is perhaps no loop.
+    let loops = &flat.loops[..];
+    let is_loop_of = |shape: &[usize]| loops.iter().map(|&class| flat.axes.len(class)).eq(shape.iter().copied());
+    if !(is_loop_of(&shape) || shape[0] == 1 && is_loop_of(&shape[1..])) {
+        return Err(apart());
+    }
+    let sizes = |[height, width]: [usize; 2]| {
+        let lengths = [width, height, 1];
+        Sizes { chain: &flat, of: loops.iter().rev().copied().zip(lengths).collect() }
+    };
     let all: Vec<Sizes<'_>> = rectangles.sizes().into_iter().map(sizes).collect();
 
     let mut places = Places::new(&flat, None, wanted);

@@ -32,13 +32,17 @@ pub struct Part {
 pub enum Kind {
     /// A function of single elements.
     Map,
+    /// A function of single elements and of numbers of their channels, the second dimension.
+    Channels,
     /// A function of rows, or of elements in rows.
     Rows,
     /// All elements combined to one, the sum for example. It ends a program.
     Total,
     /// A product of matrices, or a convolution, which functions of single elements may follow. It begins a program.
     Product {
-        /// Of the result as a matrix.
+        /// How many matrices the result is of: images.
+        matrices: usize,
+        /// Columns of one.
         columns: usize,
     },
 }
@@ -58,11 +62,15 @@ impl Kind {
                 let has_rows = |input: &&&Meta| input.rank() == outputs[0].rank();
                 row(inputs.iter().filter(has_rows).all(|input| ends_with(input, rows.axis)))
             }
-            Lowering::Contract(_) => Some(Kind::Product { columns: outputs[0].dims().last().copied().unwrap_or(1) }),
-            // A row for each channel of each image.
-            Lowering::Windowed(Windowed::Convolution { part: Computed::Input | Computed::Output, .. }) => {
-                Some(Kind::Product { columns: outputs[0].dims().iter().skip(2).product() })
+            Lowering::Contract(_) => {
+                Some(Kind::Product { matrices: 1, columns: outputs[0].dims().last().copied().unwrap_or(1) })
             }
+            // A row for each channel.
+            Lowering::Windowed(Windowed::Convolution { part: Computed::Input | Computed::Output, .. }) => {
+                let (batch, plane) = outputs[0].dims().split_at(2);
+                Some(Kind::Product { matrices: batch[0], columns: plane.iter().product() })
+            }
+            Lowering::Normalize(Normalize::Channels) => Some(Kind::Channels),
             Lowering::Normalize(Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }) => Some(Kind::Rows),
             _ => None,
         }
@@ -88,30 +96,43 @@ impl Part {
             1 => Some(Shape::from(())),
             _ => None,
         })
+        .filter(|part| part.kind == Kind::Map)
     }
 
-    /// The same function of a matrix, if each tensor is that matrix, row by row; one row that is repeated; or one element.
-    pub(super) fn of_matrix(&self, [rows, columns]: [usize; 2]) -> Option<Part> {
+    /// The same function of matrices below each other, if each tensor is those, row by row; a column or a row that is repeated; or one element.
+    pub(super) fn of_matrices(&self, [matrices, rows, columns]: [usize; 3]) -> Option<Part> {
+        let channels = channel_axis(self.outputs[0].dims(), [matrices, rows]);
+        let after = channels.map(|axis| self.outputs[0].rank() - axis);
         self.reshaped(|meta| {
-            let is_contiguous = meta.layout.is_contiguous();
-            let (lead, last) = meta.dims().split_at(meta.rank().saturating_sub(1));
-            let mut lead = lead.iter().zip(meta.layout.stride());
-            let repeats = lead.all(|(&len, &stride)| len == 1 || stride == 0);
-            let is_row = last == [columns] && meta.layout.stride().last() == Some(&1) && repeats;
+            let (dims, strides) = (meta.dims(), meta.layout.stride());
+            // Whether nothing is read along other dimensions than one, counted from the last.
+            let is_only = |kept: usize| {
+                let other = |d: &usize| dims.len() - d != kept;
+                (0..dims.len()).filter(other).all(|d| dims[d] == 1 || strides[d] == 0)
+            };
+            let is_along = |kept: usize, len: usize| {
+                let at = dims.len().checked_sub(kept);
+                at.is_some_and(|d| dims[d] == len && strides[d] == 1) && is_only(kept)
+            };
             match meta.elem_count() {
-                count if count == rows * columns && is_contiguous => Some(Shape::from((rows, columns))),
+                count if count == matrices * rows * columns && meta.layout.is_contiguous() => {
+                    Some(Shape::from((matrices, rows, columns)))
+                }
                 1 => Some(Shape::from(())),
-                _ => is_row.then(|| Shape::from(columns)),
+                _ if self.kind == Kind::Channels => (dims == [rows] && strides == [1]).then(|| Shape::from(rows)),
+                _ if is_along(1, columns) => Some(Shape::from(columns)),
+                _ => after.filter(|&after| is_along(after, rows)).map(|_| Shape::from((rows, 1))),
             }
         })
     }
 
-    /// The same function of contiguous tensors of other shapes, of single elements.
+    /// The same function of contiguous tensors of other shapes, of single elements and perhaps of numbers of their channels.
     fn reshaped(&self, shape: impl Fn(&Meta) -> Option<Shape>) -> Option<Part> {
         let reshaped = |meta: &Meta| Some(Meta::contiguous(meta.dtype, shape(meta)?));
         let inputs = self.inputs.iter().map(reshaped).collect::<Option<_>>()?;
         let outputs = self.outputs.iter().map(reshaped).collect::<Option<_>>()?;
-        (self.kind == Kind::Map).then(|| Part { op: self.op.boxed(), kind: Kind::Map, inputs, outputs })
+        let kind = self.kind;
+        matches!(kind, Kind::Map | Kind::Channels).then(|| Part { op: self.op.boxed(), kind, inputs, outputs })
     }
 
     /// The kernel of the whole call.
@@ -125,6 +146,11 @@ impl Part {
         let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (self.inputs.iter().collect(), self.outputs.iter().collect());
         self.op.lower(&inputs, &outputs).map_or(0, |lowering| lowering.work(&inputs, &outputs).flops)
     }
+}
+
+/// Which dimension is that of the rows of several matrices.
+fn channel_axis(dims: &[usize], [matrices, rows]: [usize; 2]) -> Option<usize> {
+    (0..dims.len()).find(|&d| dims[d] == rows && rows > 1 && dims[..d].iter().product::<usize>() == matrices)
 }
 
 /// Whether a reduction makes one element of parts of a row.

@@ -270,3 +270,17 @@ def test_parts_of_shapes_are_shapes():
     for wrong in (3, "a", 1.0, None):
         with pytest.raises((IndexError, TypeError)):
             shape[wrong]
+
+
+def test_factors_of_what_is_added_count_in_the_common_dtype():
+    whole, vectors = torch.tensor([0, 2, 4, 1]), (torch.ones(1, dtype=torch.uint8), torch.ones(4))
+    assert torch.addr(whole, *vectors, beta=0.5).tolist() == [[1.0, 2.0, 3.0, 1.5]]
+    assert torch.addr(vectors[1], torch.tensor([2]), whole, alpha=3).tolist() == [[1.0, 13.0, 25.0, 7.0]]
+
+
+def test_distances_of_equal_rows_are_zero_whatever_the_order():
+    x = torch.ones(1, 3)
+    for p in (1e-300, 0.5, 1.0, 2.0, 3.0, float("inf")):
+        assert torch.cdist(x, x, p=p).item() == 0.0, p
+    many = torch.randn(40, 3)
+    assert torch.allclose(torch.cdist(many, many), torch.cdist(many, many, compute_mode="donot_use_mm_for_euclid_dist"), atol=1e-3)

@@ -79,6 +79,7 @@ fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alp
             f::binary(crate::ops::pointwise::mul::Mul, t.into(), factor.into(), Rules::BROADCAST)
         }
     };
+    let (input, product) = &f::pair(op, input, product)?;
     let product = scaled(product, alpha)?;
     input.shape().broadcast(product.shape(), op).and_then(|shape| match shape == *product.shape() {
         true => Ok(()),

@@ -138,7 +138,8 @@ fn euclidean(x1: &Tensor, x2: &Tensor) -> Result<Tensor> {
     let ([one1, square1], [one2, square2]) = (row(x1)?, row(x2)?);
     let left = Tensor::cat(&[&x1.affine(-2.0, 0.0)?, &square1, &one1], x1.rank() - 1)?;
     let right = Tensor::cat(&[x2, &one2, &square2], x2.rank() - 1)?;
-    away_from_zero(&f::matmul(&left, &right.t()?)?.relu()?, Tensor::sqrt)
+    let squares = f::matmul(&left, &right.t()?)?.relu()?;
+    if is_grad_enabled() && squares.requires_grad() { away_from_zero(&squares, Tensor::sqrt) } else { squares.sqrt() }
 }
 
 /// The norm of order `p` along a dimension; its gradient at 0 is 0.
@@ -161,12 +162,9 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
     }
 }
 
-/// `f`, which is 0 at 0 but has no finite derivative there: a gradient leaves those elements out.
+/// `f` of the elements that are not 0, and 0 of the others: for functions whose derivative at 0 is infinite.
 #[track_caller]
 fn away_from_zero(t: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    if !(is_grad_enabled() && t.requires_grad()) {
-        return f(t);
-    }
     let zero = t.eq(0.0)?;
     let safe = zero.where_cond(&t.ones_like()?, t)?;
     zero.where_cond(&t.zeros_like()?, &f(&safe)?)

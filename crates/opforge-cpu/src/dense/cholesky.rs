@@ -57,9 +57,7 @@ fn by_halves<T: Number>(a: MatMut<'_, T>) -> Result<usize, Failure> {
     let mut adjoint = matrix(&mut adjoint, half);
     in_place(first.as_ref(), adjoint.as_mut(), LOWER)?;
     let adjoint = adjoint.as_ref();
-    for (j, column) in below.as_mut().col_iter_mut().enumerate() {
-        column.iter_mut().enumerate().for_each(|(i, x)| *x = adjoint[(j, i)].conjugate());
-    }
+    below.copy_from(adjoint.adjoint());
     subtract_square(rest.as_mut(), below.as_ref(), adjoint)?;
     Ok(match by_halves(rest)? {
         0 => 0,

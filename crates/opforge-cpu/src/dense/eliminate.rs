@@ -8,6 +8,7 @@ use opforge_core::Result;
 use opforge_runtime::parallel::parallel_for;
 
 use super::number::Number;
+use super::place::InMemory;
 use super::product::{Update, share};
 use super::triangular::{self, LOWER_UNIT};
 use crate::copy::Shared;
@@ -47,9 +48,9 @@ pub(super) fn eliminate<T: Number>(mut a: MatMut<'_, T>, pivots: &mut [usize]) -
 
 /// Exchanges rows, step by step, as the elimination did. Columns are contiguous.
 pub(super) fn exchange<T: Number>(mut a: MatMut<'_, T>, pivots: &[usize]) {
-    let Columns { at, size: [rows, columns], stride } = Columns::new(&mut a);
+    let InMemory { at, size: [rows, columns], stride } = InMemory::new(&mut a);
     let at = Shared(at);
-    // An exchange costs about as much as eight multiplications do.
+    // An exchange counts as eight multiplications.
     parallel_for(columns, share(8 * pivots.len() * columns, columns), |range| {
         for j in range {
             // SAFETY: column `j` of the matrix, which is this call's, has as many elements as there are rows, one after another.
@@ -62,37 +63,21 @@ pub(super) fn exchange<T: Number>(mut a: MatMut<'_, T>, pivots: &[usize]) {
 /// Gauss's elimination of a few columns, as [`small::eliminate`](super::small::eliminate).
 pub(super) fn panel<E: FloatElem>(mut a: MatMut<'_, E>, pivots: &mut [usize]) {
     assert!(pivots.len() == a.nrows().min(a.ncols()), "a pivot for each step");
-    let columns = Columns::new(&mut a);
+    let columns = InMemory::new(&mut a);
     // SAFETY: the columns are those of the matrix, which nobody else has, and there is a place for each step's pivot.
     unsafe { resolve::<Panel<E>>(Isa::current())(&Panel(PhantomData), (columns, pivots.as_mut_ptr())) };
 }
 
 struct Panel<E>(PhantomData<E>);
 
-/// Columns of a matrix in memory: where it is, rows and columns, and elements from column to column.
-#[derive(Clone, Copy)]
-pub(super) struct Columns<E> {
-    pub at: *mut E,
-    pub size: [usize; 2],
-    pub stride: usize,
-}
-
-impl<E> Columns<E> {
-    /// Those of a matrix, which are contiguous.
-    pub fn new(a: &mut MatMut<'_, E>) -> Self {
-        assert!(a.nrows() <= 1 || a.row_stride() == 1, "contiguous columns");
-        Columns { at: a.as_ptr_mut(), size: [a.nrows(), a.ncols()], stride: a.col_stride() as usize }
-    }
-}
-
 impl<E: FloatElem> Routine for Panel<E> {
     /// The matrix, valid for writes, and as many places for rows as it has steps.
-    type Args = (Columns<E>, *mut usize);
+    type Args = (InMemory<E>, *mut usize);
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (a, pivots): Self::Args) {
-        let Columns { at, size: [rows, columns], stride } = a;
+        let InMemory { at, size: [rows, columns], stride } = a;
         for step in 0..rows.min(columns) {
             // SAFETY: row `step` and those below it, in columns of the matrix.
             unsafe {

@@ -184,3 +184,19 @@ pub(super) fn matrix<T>(columns: &mut [T], rows: usize) -> MatMut<'_, T> {
     let count = columns.len().checked_div(rows).unwrap_or(0);
     MatMut::from_column_major_slice_mut(columns, rows, count)
 }
+
+/// A matrix of contiguous columns, as loops over vectors see it: where it is, rows and columns, and elements from column to column.
+#[derive(Clone, Copy)]
+pub(super) struct InMemory<E> {
+    pub at: *mut E,
+    pub size: [usize; 2],
+    pub stride: usize,
+}
+
+impl<E> InMemory<E> {
+    /// The matrix, whose columns are contiguous.
+    pub fn new(a: &mut MatMut<'_, E>) -> Self {
+        assert!(a.nrows() <= 1 || a.row_stride() == 1, "contiguous columns");
+        InMemory { at: a.as_ptr_mut(), size: [a.nrows(), a.ncols()], stride: a.col_stride() as usize }
+    }
+}

@@ -10,9 +10,8 @@ use faer::{MatMut, MatRef, Par};
 use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
 
-use super::eliminate::Columns;
 use super::number::Number;
-use super::place::{copy, matrix};
+use super::place::{InMemory, copy, matrix};
 use super::product::{MIN_SHARED_WORK, Update};
 use super::small;
 use crate::copy::Shared;
@@ -103,7 +102,7 @@ pub(super) fn substitute<E: FloatElem>(a: MatRef<'_, E>, mut x: MatMut<'_, E>, t
     }
     // SAFETY: the columns are those of the matrix, which nobody else has.
     unsafe {
-        resolve::<Substitution<E>>(Isa::current())(&Substitution(PhantomData), (&rows, triangle, Columns::new(&mut x)))
+        resolve::<Substitution<E>>(Isa::current())(&Substitution(PhantomData), (&rows, triangle, InMemory::new(&mut x)))
     };
 }
 
@@ -115,13 +114,13 @@ type Rows<E> = [[E; small::ROWS]; small::ROWS];
 
 impl<E: FloatElem> Routine for Substitution<E> {
     /// The triangle, which of it counts, and the columns, valid for writes, of as many rows.
-    type Args = (*const Rows<E>, Triangle, Columns<E>);
+    type Args = (*const Rows<E>, Triangle, InMemory<E>);
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (a, triangle, x): Self::Args) {
         let lanes = <E::Vector<S>>::LANES;
-        let Columns { at, size: [n, columns], stride } = x;
+        let InMemory { at, size: [n, columns], stride } = x;
         // Row `i` of some columns is at `i * lanes`.
         let mut rows = [E::default(); small::ROWS * small::ROWS];
         for first in (0..columns).step_by(lanes) {

@@ -33,7 +33,7 @@
 //! (equal address and layout). f16 and bf16 are computed in f32 and rounded once.
 //!
 //! A function with its types and instruction set chosen is a *step* over a block of rows. Operands that are not stored as the step reads them
-//! (half precision, transposed, strided) go through tiles in the L1 cache.
+//! (half precision, transposed, strided) go through tiles in the L1 cache; short functions read half precision as it is stored.
 
 mod binary;
 mod bind;

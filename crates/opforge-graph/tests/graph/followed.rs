@@ -130,6 +130,27 @@ fn norms_by_running_statistics_are_made_with_the_convolution() {
         let calls = expect_eager(&[&x, &residual], block);
         assert_eq!(calls.last(), Some(&4), "{calls:?}");
     }
+    // Channels of a product are its columns, however many rows there are: also one.
+    for (rows, columns) in [(200, 200), (300, 200), (200, 300), (1, 200)] {
+        let (x, w) = (floats(&[rows, 100], 1), floats(&[columns, 100], 2));
+        let [mean, shift] = [3, 4].map(|seed| floats(&[columns], seed));
+        let var = floats(&[columns], 7).sqr().unwrap();
+        expect_eager(&[&x], |x| {
+            let y = f::linear(&x[0], &w, None)?;
+            let y = f::batch_norm(&y, Some(&mean), Some(&var), None, Some(&shift), false, 0.1, 1e-5)?;
+            Ok(vec![y.relu()?])
+        });
+    }
+    // One channel, and one position of as many channels as images.
+    for (x, w) in [([3, 4, 9, 9], [1, 4, 3, 3]), ([12, 5, 3, 3], [12, 5, 3, 3]), ([1, 5, 3, 3], [12, 5, 3, 3])] {
+        let (x, w) = (floats(&x, 1), floats(&w, 2));
+        let channels = w.dims()[0];
+        let (mean, var) = (floats(&[channels], 3), floats(&[channels], 7).sqr().unwrap());
+        expect_eager(&[&x], |x| {
+            let y = f::conv2d(&x[0], &w, None, &[1], &[0], &[1], 1)?;
+            Ok(vec![f::batch_norm(&y, Some(&mean), Some(&var), None, None, false, 0.1, 1e-5)?.relu()?])
+        });
+    }
 }
 
 /// A gradient that only its step reads never lies in memory.

@@ -102,6 +102,10 @@ impl Part {
     /// The same function of matrices below each other, if each tensor is those, row by row; a column or a row that is repeated; or one element.
     pub(super) fn of_matrices(&self, [matrices, rows, columns]: [usize; 3]) -> Option<Part> {
         let channels = channel_axis(self.outputs[0].dims(), [matrices, rows]);
+        // Rows are channels only if they are the second dimension: those of a square product may be as many as its columns.
+        if self.kind == Kind::Channels && channels != Some(1) {
+            return None;
+        }
         let after = channels.map(|axis| self.outputs[0].rank() - axis);
         self.reshaped(|meta| {
             let (dims, strides) = (meta.dims(), meta.layout.stride());
@@ -115,11 +119,11 @@ impl Part {
                 at.is_some_and(|d| dims[d] == len && strides[d] == 1) && is_only(kept)
             };
             match meta.elem_count() {
+                _ if self.kind == Kind::Channels && meta.rank() == 1 => (strides == [1]).then(|| Shape::from(rows)),
                 count if count == matrices * rows * columns && meta.layout.is_contiguous() => {
                     Some(Shape::from((matrices, rows, columns)))
                 }
                 1 => Some(Shape::from(())),
-                _ if self.kind == Kind::Channels => (dims == [rows] && strides == [1]).then(|| Shape::from(rows)),
                 _ if is_along(1, columns) => Some(Shape::from(columns)),
                 _ => after.filter(|&after| is_along(after, rows)).map(|_| Shape::from((rows, 1))),
             }

@@ -52,7 +52,7 @@ def computed():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
-threading.Timer(0.5, fire).start()
+threading.Timer(0.3, fire).start()
 y = {call}
 try:
     y.sum().item()
@@ -68,7 +68,7 @@ small = (torch.ones(5) + 1).sum().item()
 large = torch.ones(2**22).sum().item()
 time.sleep({grace})
 before = computed()
-time.sleep(1)
+time.sleep(0.5)
 print(late, again, small == 10 and large == 2**22, computed() - before)
 os._exit(0)
 """
@@ -109,7 +109,7 @@ def test_ctrl_c_ends_millions_of_short_calls(call):
 @pytest.mark.parametrize("sync", ["0", "1"])
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_a_long_kernel(name, sync):
-    script = SCRIPT.replace("{call}", LONG[name]).replace("{grace}", "1")
+    script = SCRIPT.replace("{call}", LONG[name]).replace("{grace}", "0.5")
     if sync == "1":  # The call itself is what waits.
         script = script.replace("y = " + LONG[name] + "\ntry:\n    y.sum().item()", "try:\n    y = " + LONG[name])
         script = script.replace("try:\n    y.sum().item()\nexcept torch.KernelError as error:\n    again = str(error).split(\":\")[0]", "again = 'interrupted'")
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_a_long_kernel(name, sync):
     assert float(late) < 1, done.stdout
     assert (again, good) == ("interrupted", "True")
     if name != "svd":
-        assert float(computed) < 0.5, done.stdout
+        assert float(computed) < 0.25, done.stdout
 
 
 def test_what_changes_content_is_finished_unless_the_user_insists():

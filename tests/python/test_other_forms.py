@@ -245,6 +245,18 @@ def test_triplet_margin_with_distance_loss_by_default():
         F.triplet_margin_with_distance_loss(anchor, positive, negative[0])
 
 
+def test_distances_of_triplets_have_a_common_shape_and_dtype():
+    anchor, positive, negative = torch.ones(1, 5), torch.zeros(3, 5), 2 * torch.ones(1, 5)
+    wanted = [1.0, 1.0, 1.0]
+    assert F.triplet_margin_loss(anchor, positive, negative, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
+    assert F.triplet_margin_loss(anchor, positive, negative, swap=True, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
+    assert F.triplet_margin_loss(anchor, positive.double(), negative.half()).dtype == torch.float64
+
+
+def test_a_place_in_no_dimension_has_no_coordinates():
+    assert torch.unravel_index(torch.tensor([3, 0]), []) == ()
+
+
 def test_keywords_that_say_how_elements_lie():
     x = torch.arange(120.0).reshape(2, 3, 4, 5).requires_grad_()
     last = x.contiguous(memory_format=torch.channels_last)

@@ -1,12 +1,10 @@
 //! Convolutions and transposed convolutions as blocked products: packed weights times panels gathered from the source.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::alloc::Workspace;
-use opforge_runtime::parallel::{num_threads, parallel_for};
-use opforge_runtime::{HostKernel, Rectangles, Then};
+use opforge_runtime::Then;
+use opforge_runtime::parallel::num_threads;
 
 use super::Element;
 use super::MAX_SPATIAL;
@@ -18,8 +16,8 @@ use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
-use crate::matmul::operand::{Accumulator, Operand};
-use crate::matmul::{Kernels, Matrix, pack};
+use crate::matmul::Kernels;
+use crate::matmul::operand::Accumulator;
 use crate::simd::{Entry, Isa, resolve};
 
 /// Multiplications below which one thread is faster than several.
@@ -88,14 +86,17 @@ pub(super) struct InPlace {
 impl InPlace {
     /// Fewer reads are not worth what joined lines take to be divided again.
     const READS: usize = 64;
+    /// Panels take as long to pack as products of so many rows with them.
+    const PACKING: usize = 20;
 
-    fn new(system: &System, blocks: &Blocks, lanes: usize) -> Option<InPlace> {
+    /// For tasks of so many rows, where what registers compute beside the targets takes no longer than it would to pack panels.
+    fn new(system: &System, blocks: &Blocks, lanes: usize, task: usize) -> Option<InPlace> {
         let [_, rows, line] = blocks.targets_of(0, counts(&system.phase));
         let lanes_of = |len: usize| len.next_multiple_of(lanes);
         let apart = rows * lanes_of(line);
         let together = lanes_of((rows - 1) * blocks.steps()[1] + line);
         let joined = blocks.step[1] == 1 && system.reads.len() >= InPlace::READS && 20 * together <= 19 * apart;
-        let fills = 4 * apart.min(if joined { together } else { apart }) <= 5 * rows * line;
+        let fills = task * if joined { together } else { apart } <= (task + InPlace::PACKING) * rows * line;
         fills.then(|| InPlace { offsets: system.reads.iter().map(|r| r.at).collect(), joined })
     }
 }
@@ -118,14 +119,14 @@ pub(super) struct Correlation<E: Element> {
     pub rows: usize,
     tasks: usize,
     /// Elements of all packed weights, and of a task's working memory.
-    packed: usize,
+    pub packed: usize,
     pub room: usize,
     pub kernels: Kernels<E::Compute>,
     entry: Entry<Self>,
 }
 
 impl<E: Element> Correlation<E> {
-    pub fn prepare(spec: Spec, phases: Vec<Phase>) -> Result<Arc<dyn HostKernel>> {
+    pub fn new(spec: Spec, phases: Vec<Phase>) -> Result<Self> {
         let (kernels, channels) = (<E::Compute as Accumulator>::kernels(), spec.channels);
         let threads = if spec.work < MIN_SHARED_WORK { 1 } else { num_threads() };
         let least = if threads == 1 { 1 } else { (4 * threads).div_ceil((spec.batch * channels.groups).max(1)) };
@@ -133,13 +134,16 @@ impl<E: Element> Correlation<E> {
         let (systems, packed) = systems(&spec, &blocks, phases)?;
         let firsts = |system: &System| [0, 1].map(|d: usize| system.phase[d].first);
         let alternating = systems.iter().take_while(|system| firsts(system) == firsts(&systems[0])).count();
-        let rows = rows_of_task(channels.target, kernels.rows(), least.div_ceil(blocks.count));
+        let rows_of = |tasks: usize| rows_of_task(channels.target, kernels.rows(), tasks.div_ceil(blocks.count));
         let whole = |phase: &Phase| (0..MAX_SPATIAL).all(|d| phase[d].gap == 1 && phase[d].count == spec.target[d]);
         let whole = systems.len() == 1 && whole(&systems[0].phase);
         let in_totals = systems.iter().any(|system| system.reads.len() > PRODUCTS * DEPTH);
         let in_place = E::EXACT && whole && !in_totals;
         let is_slab = in_place && blocks.is_copied();
-        let slab = is_slab.then(|| InPlace::new(&systems[0], &blocks, kernels.lanes())).flatten();
+        let task = rows_of(least).min(channels.target);
+        let slab = is_slab.then(|| InPlace::new(&systems[0], &blocks, kernels.lanes(), task)).flatten();
+        // Tasks that compute rows of the same positions pack the same panels.
+        let rows = rows_of(if slab.is_some() { least } else { least.div_ceil(2) });
         let alone = is_direct(&spec) || slab.is_some() || blocks.count > 1;
         let images = if alone { 1 } else { images_of_task(&spec, &systems, kernels.lanes(), threads) };
         let parts = blocks.count * channels.target.div_ceil(rows);
@@ -163,7 +167,7 @@ impl<E: Element> Correlation<E> {
             entry,
         };
         correlation.room = correlation.needed();
-        Ok(Arc::new(correlation))
+        Ok(correlation)
     }
 
     /// The targets of a block of some images: systems that fill lines together.
@@ -192,34 +196,6 @@ impl<E: Element> Correlation<E> {
             return slabs + self.rows * self.kernels.width() + SLACK;
         }
         slabs + panels_len(&self.kernels, deepest_block(&self.systems), most) + sums
-    }
-
-    /// Packs all weights, strip by strip.
-    fn pack_weights(&self, weight: *const E) -> Result<Workspace> {
-        let packed = Workspace::new(if is_direct(&self.spec) { 0 } else { self.packed * size_of::<E::Compute>() })?;
-        if is_direct(&self.spec) {
-            return Ok(packed);
-        }
-        let (weight, to) = (Shared(weight), Shared(packed.as_ptr().cast::<E::Compute>()));
-        let (channels, height) = (&self.spec.channels, self.kernels.rows());
-        let strips = channels.target.div_ceil(height);
-        let jobs = self.systems.len() * channels.groups * strips;
-        let grain = if self.packed < 1 << 15 { jobs } else { jobs.div_ceil(4 * num_threads()) };
-        parallel_for(jobs, grain, |range| {
-            for job in range {
-                let (system, i) = (&self.systems[job / strips / channels.groups], job % strips * height);
-                let group = job / strips % channels.groups;
-                let rows = height.min(channels.target - i);
-                let [by_group, by_row, _] = channels.weight;
-                // SAFETY: strips are disjoint parts of the packed weights, and rows are within the weight.
-                unsafe {
-                    let from = weight.get().add(group * by_group + i * by_row);
-                    let at = system.packed + (group * channels.target + i) * system.reads.len();
-                    pack_strip(from, by_row, rows, &system.weights, to.get().add(at));
-                }
-            }
-        });
-        Ok(packed)
     }
 }
 
@@ -262,25 +238,7 @@ fn images_of_task(spec: &Spec, systems: &[System], lanes: usize, threads: usize)
     };
     let most = (COLUMNS / positions.clone().max().unwrap_or(COLUMNS).max(1)).clamp(1, spec.batch.max(1));
     let least = (1..=most).map(vectors).min().unwrap_or(0);
-    (1..=most).find(|&images| 10 * vectors(images) <= 11 * least).unwrap_or(1)
-}
-
-/// Packs some rows of the weights.
-///
-/// # Safety
-/// `from` is valid for `rows`, `row` apart, at every offset; `to` for as many elements.
-unsafe fn pack_strip<E: Element>(from: *const E, row: usize, rows: usize, offsets: &[usize], to: *mut E::Compute) {
-    // SAFETY: `q` is below the number of offsets and `i` below `rows`: `from` is valid at each offset, `to` for `rows` elements of each.
-    unsafe {
-        if offsets.iter().enumerate().all(|(i, &at)| i == at) {
-            return pack::<E>(Matrix { at: from, row: 1, column: row }, offsets.len(), rows, to, rows);
-        }
-        for (q, &at) in offsets.iter().enumerate() {
-            for i in 0..rows {
-                *to.add(q * rows + i) = Operand::widen(*from.add(i * row + at));
-            }
-        }
-    }
+    (1..=most).find(|&images| 32 * vectors(images) <= 33 * least).unwrap_or(1)
 }
 
 impl<E: Element> Correlation<E> {
@@ -292,17 +250,11 @@ impl<E: Element> Correlation<E> {
         first..end
     }
 
+    /// Computes the target, task by task; if something follows, it is done with each rectangle as soon as that is there.
+    ///
     /// # Safety
-    /// As [`HostKernel::run`], and as [`Rectangles::run_then`] if something follows.
-    unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
-        let packed = self.pack_weights(inputs[1].cast())?;
-        let tensors = Tensors {
-            source: Shared(inputs[0].cast::<E>()),
-            weight: Shared(inputs[1].cast::<E>()),
-            bias: Shared(if self.spec.bias { inputs[2].cast::<E>() } else { std::ptr::null() }),
-            target: Shared(outputs[0].cast::<E>()),
-            packed: Shared(packed.as_ptr().cast_const().cast::<E::Compute>()),
-        };
+    /// The tensors are valid, and nobody else has the target.
+    pub unsafe fn run(&self, tensors: Tensors<E>, then: Option<Then<'_>>) -> Result<()> {
         let grain = if self.spec.work < MIN_SHARED_WORK { self.tasks } else { self.tasks.div_ceil(8 * num_threads()) };
         try_parallel_for(self.tasks, grain, |range| {
             // SAFETY: the entry is for this CPU; tasks write disjoint parts of the target.
@@ -314,41 +266,17 @@ impl<E: Element> Correlation<E> {
             })
         })
     }
-}
 
-impl<E: Element> HostKernel for Correlation<E> {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.tasks(inputs, outputs, None) }
-    }
-
-    fn cost(&self) -> u64 {
-        200 + (self.spec.work / 32) as u64
-    }
-
-    fn rectangles(&self) -> Option<&dyn Rectangles> {
-        (self.whole && self.tasks > 0).then_some(self)
-    }
-}
-
-/// A matrix of the target is an image, a row of it a channel.
-impl<E: Element> Rectangles for Correlation<E> {
-    fn shape(&self) -> [usize; 3] {
-        let Spec { batch, channels, target, .. } = &self.spec;
-        [*batch, channels.groups * channels.target, target.iter().product()]
-    }
-
-    fn sizes(&self) -> Vec<[usize; 2]> {
+    /// Rows and columns of the rectangles that tasks compute, if all of the target is made of such.
+    pub fn rectangles(&self) -> Option<Vec<[usize; 2]>> {
+        if !self.whole || self.tasks == 0 {
+            return None;
+        }
         let (channels, rows) = (self.spec.channels.target, self.rows);
         let rows = [rows.min(channels), channels - (channels - 1) / rows * rows];
         let columns = [0, self.blocks.count - 1].map(|block| self.positions(block).len());
         let distinct = |[first, last]: [usize; 2]| [first, last].into_iter().take(if first == last { 1 } else { 2 });
-        distinct(rows).flat_map(|rows| distinct(columns).map(move |columns| [rows, columns])).collect()
-    }
-
-    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.tasks(inputs, outputs, Some(then)) }
+        Some(distinct(rows).flat_map(|rows| distinct(columns).map(move |columns| [rows, columns])).collect())
     }
 }
 
@@ -359,6 +287,7 @@ pub(super) struct Tensors<E: Element> {
     /// Null if there is none.
     pub bias: Shared<*const E>,
     pub target: Shared<*mut E>,
+    /// The weight, packed; not read where tasks are direct.
     pub packed: Shared<*const E::Compute>,
 }
 

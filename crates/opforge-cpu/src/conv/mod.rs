@@ -6,6 +6,8 @@
 mod correlate;
 mod dots;
 mod geometry;
+mod kernel;
+mod packing;
 mod panel;
 mod phase;
 mod piece;
@@ -26,8 +28,9 @@ use opforge_runtime::HostKernel;
 use crate::conv::split::Summed as Element;
 use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
-use correlate::{Correlation, Spec};
+use correlate::Spec;
 use geometry::{Sizes, check_bias};
+use kernel::Convolution;
 pub use opforge_tile::forms::{Geometry, MAX_SPATIAL, Window};
 use weight::WeightGradient;
 
@@ -64,7 +67,7 @@ pub fn convolve(
     let (geometry, dtype, bias) = (*geometry, x.dtype, bias.is_some());
     let make = move || {
         let (spec, phases) = (Spec::new(op, &sizes, false, bias), vec![phase::forward(&geometry, &sizes)]);
-        by_float!(op, dtype, E => Correlation::<E>::prepare(spec, phases))
+        by_float!(op, dtype, E => Convolution::<E>::prepare(spec, phases))
     };
     with_contiguous(&inputs, |_| planned(phase::entries(1, &sizes)?, make))
 }
@@ -90,7 +93,7 @@ pub fn transposed(
     let (geometry, dtype, bias) = (*geometry, x.dtype, bias.is_some());
     let make = move || {
         let (spec, phases) = (Spec::new(op, &sizes, true, bias), phase::transposed(&geometry, &sizes));
-        by_float!(op, dtype, E => Correlation::<E>::prepare(spec, phases))
+        by_float!(op, dtype, E => Convolution::<E>::prepare(spec, phases))
     };
     with_contiguous(&inputs, |_| planned(phase::entries(phase::systems(&geometry, &sizes), &sizes)?, make))
 }

@@ -16,9 +16,6 @@ use super::geometry::Lengths;
 use crate::matmul::operand::Operand;
 use crate::simd::{Routine, Simd};
 
-/// Products that are added to one sum before it is added to another: errors grow with the number of additions to one.
-const RUN: usize = 1024;
-
 impl<E: Element> Routine for Correlation<E> {
     type Args = (Tensors<E>, Range<usize>);
     type Output = Result<()>;

@@ -44,6 +44,8 @@ const CASES: &[Case] = &[
     // Images side by side, in the source and in slabs, with more of them than fit.
     case(19, 1, 6, 7, &[[5, 1, 1, 0, 1], [5, 1, 1, 0, 1]], true),
     case(13, 2, 5, 4, &[[13, 3, 2, 1, 1], [13, 3, 2, 1, 1]], false),
+    // In panels, or, where threads share rows, of the slab as it is.
+    case(1, 1, 33, 96, &[[8, 3, 1, 1, 1], [8, 3, 1, 1, 1]], true),
     // Systems of a transpose of which the one with fewer reads has deeper blocks.
     case(2, 1, 9, 33, &[[9, 3, 1, 1, 1], [49, 5, 2, 1, 1]], true),
 ];
@@ -183,12 +185,28 @@ fn check(case: &Case, computed: Computed, inputs: &[Array], reference: &Referenc
     let dtype = inputs[0].meta.dtype;
     let output = Meta::contiguous(dtype, &dims[..]);
     let kernel = kernel(case, computed, &inputs.iter().map(|a| &a.meta).collect::<Vec<_>>(), &output);
-    let got = run(&*kernel, &inputs.iter().collect::<Vec<_>>(), &[output])[0].values();
+    let inputs: Vec<&Array> = inputs.iter().collect();
+    let got = run(&*kernel, &inputs, std::slice::from_ref(&output))[0].values();
+    if let Some(packed) = with_packed_weight(&*kernel, &inputs, output) {
+        assert_eq!(packed, got);
+    }
     for (i, (got, want)) in got.iter().zip(&reference.expected).enumerate() {
         let tolerance = 2.0 * epsilon(dtype) * want.abs() + 16.0 * epsilon(dtype).min(1e-6) * (1.0 + reference.size[i]);
         assert!((got - want).abs() <= tolerance, "{computed:?} of {dims:?} in {dtype}: {got} at {i}, expected {want}");
     }
     got
+}
+
+/// What the kernel makes of a weight that is packed before, if it gains from that.
+fn with_packed_weight(kernel: &dyn HostKernel, inputs: &[&Array], output: Meta) -> Option<Vec<f64>> {
+    let prepack = kernel.prepack()?;
+    let weight = inputs[prepack.input];
+    let dtype = weight.meta.dtype;
+    let packed = Meta::contiguous(dtype, prepack.bytes / dtype.size_in_bytes());
+    let packed = run(&*prepack.pack, &[weight], &[packed]).swap_remove(0);
+    let mut inputs = inputs.to_vec();
+    inputs[prepack.input] = &packed;
+    Some(run(&*prepack.kernel, &inputs, &[output])[0].values())
 }
 
 #[test]

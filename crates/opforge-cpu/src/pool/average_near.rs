@@ -37,7 +37,7 @@ impl<E: Summed> Routine for Near<E> {
                 // SAFETY: the plane and `rest` windows of the line are the tensors', and each window has a divisor; lines are disjoint.
                 unsafe {
                     let x = job.inputs[0].cast::<E>().add(plane * planes.input());
-                    let sum = self.sum::<S>(x, first, &rows);
+                    let sum = self.sum::<S>(x, [first, rest], &rows);
                     let divisors = VectorOf::<E, S>::load_partial(self.divisors.as_ptr().add(first), rest);
                     store::<S, E>(sum / (count * divisors), job.outputs[0].cast::<E>().add(task * n + first), rest);
                 }
@@ -47,13 +47,27 @@ impl<E: Summed> Routine for Near<E> {
 }
 
 impl<E: Summed> Near<E> {
-    /// The sums of the windows from `first` on.
+    /// The sums of the `count` windows from `first` on.
     ///
     /// # Safety
     /// `x` is a plane of the input, `rows` of it.
     #[inline(always)]
-    unsafe fn sum<S: Simd>(&self, x: *const E, first: usize, rows: &Rows) -> VectorOf<E, S> {
+    unsafe fn sum<S: Simd>(&self, x: *const E, [first, count]: [usize; 2], rows: &Rows) -> VectorOf<E, S> {
         let zero = VectorOf::<E, S>::splat(0.0);
+        // SAFETY: as the caller promises.
+        let inside = unsafe {
+            self.neighbours.fold_inside::<S, E>(
+                x,
+                [first, count, self.kernel],
+                rows,
+                zero,
+                #[inline(always)]
+                |sum, x| sum + x,
+            )
+        };
+        if let Some(sum) = inside {
+            return sum;
+        }
         let mut sum = zero;
         for tap in 0..self.kernel {
             let from = self.neighbours.position(first, tap);

@@ -64,13 +64,27 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
         (most, place)
     }
 
-    /// The greatest elements alone.
+    /// The greatest elements alone, of `count` windows.
     ///
     /// # Safety
     /// As [`MaxNear::of_windows`].
     #[inline(always)]
-    unsafe fn values<S: Simd>(&self, x: *const E, first: usize, rows: &Rows) -> VectorOf<E, S> {
+    unsafe fn values<S: Simd>(&self, x: *const E, [first, count]: [usize; 2], rows: &Rows) -> VectorOf<E, S> {
         let least = VectorOf::<E, S>::splat(f64::NEG_INFINITY);
+        // SAFETY: as the caller promises.
+        let inside = unsafe {
+            self.neighbours.fold_inside::<S, E>(
+                x,
+                [first, count, self.kernel],
+                rows,
+                least,
+                #[inline(always)]
+                |most, x| most.max(x),
+            )
+        };
+        if let Some(most) = inside {
+            return most;
+        }
         let mut most = least;
         for tap in 0..self.kernel {
             let from = self.neighbours.position(first, tap);
@@ -112,7 +126,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
                         store::<S, E>(most, to, count);
                         write_places(VectorOf::<E, S>::from_bits(place), job.outputs[1].cast::<i64>().add(at), count);
                     } else {
-                        store::<S, E>(self.values::<S>(x, first, &rows), to, count);
+                        store::<S, E>(self.values::<S>(x, [first, count], &rows), to, count);
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! What a vector of neighbouring windows reads from a line.
 
+use super::windows::Rows;
 use crate::conv::Window;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Bits, Float, FloatElem, Simd, Vector};
@@ -86,6 +87,62 @@ impl<F: FloatElem> Neighbours<F> {
         let last = if self.window.stride == 4 { vector(3) } else { third };
         let (low, high) = (vector(0).lookup(vector(1), places), third.lookup(last, places - beyond));
         VectorOf::<E, S>::select(beyond.gt(places), low, high)
+    }
+
+    /// What `f` makes of all elements of the `count` windows from `first` on, from `start` on: element by element of a row, what it makes of all rows'.
+    /// None where an element may lie beyond its line, and of windows with steps above 2 or gaps.
+    ///
+    /// # Safety
+    /// `x` is a plane with lines of `width` elements, `rows` of it.
+    #[inline(always)]
+    pub unsafe fn fold_inside<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        x: *const E,
+        [first, count, kernel]: [usize; 3],
+        rows: &Rows,
+        start: VectorOf<E, S>,
+        f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
+    ) -> Option<VectorOf<E, S>> {
+        let (lanes, from) = (VectorOf::<E, S>::LANES as isize, self.position(first, 0));
+        let Window { stride, dilation, .. } = self.window;
+        // Of lines without elements windows have none.
+        if kernel == 0 || stride > 2 || dilation > 1 || from < 0 {
+            return None;
+        }
+        if self.position(first + count - 1, kernel - 1) >= self.width as isize {
+            return None;
+        }
+        let number = VectorOf::<E, S>::numbers();
+        let (evens, odds) = (number + number, number + number + Bits::splat(1));
+        let mut result = start;
+        // With steps of 2, windows' elements `tap` are every second of those read, and their elements `tap + 1` the others.
+        for tap in (0..kernel).step_by(stride) {
+            let at = from + tap as isize;
+            let room = self.width as isize - at;
+            let mut column = [start; 2];
+            rows.each(
+                #[inline(always)]
+                |row| {
+                    // SAFETY: a line begins at `row`, which has `room` elements from `at` on.
+                    unsafe {
+                        let line = x.add(row);
+                        column[0] = f(column[0], part::<S, E>(line, at, room));
+                        if stride == 2 {
+                            column[1] = f(column[1], part::<S, E>(line, at + lanes, room - lanes));
+                        }
+                    }
+                },
+            );
+            if stride == 1 {
+                result = f(result, column[0]);
+                continue;
+            }
+            result = f(result, column[0].lookup(column[1], evens));
+            if tap + 1 < kernel {
+                result = f(result, column[0].lookup(column[1], odds));
+            }
+        }
+        Some(result)
     }
 
     /// The elements in their lanes, and which of them lie within the line.

@@ -1,6 +1,7 @@
 //! Weights that programs keep packed are those of the model at every run.
 
 use crate::common::{floats, vec};
+use opforge::functional as f;
 use opforge::{Device, Result, Tensor, no_grad};
 use opforge_graph::{Options, Program, trace};
 
@@ -74,5 +75,25 @@ fn without_prepacking_the_bits_are_the_same() {
         let plain = graph().compile_with(Options { prepacking: false, ..Options::ALL }).unwrap();
         let (packed, plain) = (graph().compile().unwrap().run(&[&x]).unwrap(), plain.run(&[&x]).unwrap());
         assert_eq!(vec(&packed[0]), vec(&plain[0]));
+    }
+}
+
+#[test]
+fn weights_of_convolutions_are_packed_and_packed_anew() {
+    let weight = floats(&[20, 12, 3, 3], 3);
+    let convolve = |x: &[Tensor]| {
+        let y = f::conv2d(&x[0], &weight, None, &[1], &[1], &[1], 1)?.relu()?;
+        // The same elements in another arrangement.
+        Ok(vec![f::conv_transpose2d(&y, &weight, None, &[2], &[1], &[0], 1, &[1])?])
+    };
+    let x = floats(&[2, 12, 7, 7], 1);
+    let program = trace(&[&x], convolve).unwrap().compile().unwrap();
+    let plain = trace(&[&x], convolve).unwrap();
+    let plain = plain.compile_with(Options { prepacking: false, ..Options::ALL }).unwrap();
+    for _ in 0..3 {
+        let eager = no_grad(|| convolve(std::slice::from_ref(&x))).unwrap();
+        assert_eq!(vec(&program.run(&[&x]).unwrap()[0]), vec(&eager[0]));
+        assert_eq!(vec(&plain.run(&[&x]).unwrap()[0]), vec(&eager[0]));
+        weight.mul_(&Tensor::full(-0.5f32, (), &Device::Cpu).unwrap()).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use opforge_runtime::checkpoint;
 
-use super::{Part, RUN};
+use super::Part;
 use crate::conv::correlate::System;
 use crate::conv::geometry::Lengths;
 use crate::conv::phase::counts;
@@ -12,6 +12,8 @@ use crate::matmul::operand::Operand;
 use crate::simd::stored::{VectorOf, lie, load_as, store_strided};
 use crate::simd::{Float, Simd, Vector};
 
+/// Products that are added to one sum before it is added to another: errors grow with the number of additions to one.
+const RUN: usize = 1024;
 /// Lines of targets that are summed side by side, so that a weight is loaded once for all.
 const LINES: usize = 4;
 

@@ -1,9 +1,10 @@
 //! Packed weights times the slab as it is, without panels.
 
+use super::Part;
 use super::write::copy;
-use super::{Part, RUN};
 use crate::conv::correlate::InPlace;
 use crate::conv::phase::counts;
+use crate::conv::product::block_depth;
 use crate::conv::{Element, MAX_SPATIAL};
 use crate::matmul::{Ahead, Args};
 use crate::simd::Simd;
@@ -74,9 +75,11 @@ impl<E: Element> Part<'_, E> {
         let packed = self.tensors.packed.get().wrapping_add(packed);
         for i in (0..rows).step_by(height) {
             let rows = height.min(rows - i);
-            for (run, offsets) in offsets.chunks(RUN).enumerate() {
+            // In blocks as deep as panels: whichever a task uses, its sums are the same.
+            let most = block_depth(deep);
+            for (run, offsets) in offsets.chunks(most).enumerate() {
                 let (depth, b_offsets) = (offsets.len(), offsets.as_ptr());
-                let a = packed.wrapping_add(i * deep + run * RUN * rows);
+                let a = packed.wrapping_add(i * deep + run * most * rows);
                 let (add, ahead) = (run > 0 || spec.bias, Ahead::nothing(a));
                 // SAFETY: a packed row has `deep` weights, and `c` a row for each channel.
                 unsafe {

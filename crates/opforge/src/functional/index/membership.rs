@@ -50,7 +50,7 @@ pub fn unravel_index(indices: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
     let shape = f::size_to_shape(OP, shape)?;
     shape.check(OP, 1)?;
     let count = shape.elem_count() as i64;
-    if *indices.device() != Device::Meta && indices.elem_count() > 0 {
+    if shape.rank() > 0 && *indices.device() != Device::Meta && indices.elem_count() > 0 {
         let (low, high) = f::aminmax(&indices.to_dtype(DType::I64)?, None, false)?;
         let (low, high) = (low.to_scalar::<i64>()?, high.to_scalar::<i64>()?);
         if low < 0 || high >= count {

@@ -100,8 +100,10 @@ pub fn triplet_margin_loss(
     let near = distance(anchor, positive)?;
     let mut far = distance(anchor, negative)?;
     if swap {
-        far = far.minimum(&distance(positive, negative)?)?;
+        let (a, b) = f::pair(OP, &far, &distance(positive, negative)?)?;
+        far = a.minimum(&b)?;
     }
+    let (near, far) = f::pair(OP, &near, &far)?;
     reduced(OP, near.sub(&far)?.affine(1.0, margin)?.clamp(0.0, f64::INFINITY)?, reduction)
 }
 

@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-cuda test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
+.PHONY: demo test test-cuda test-wgpu bench bench-gpu lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -49,6 +49,11 @@ bench: wheel bench/.venv/ready
 	$(CARGO) build --release --quiet --package opforge-kernel --example kernels
 	$(CARGO) run --release --quiet --package opforge-custom --example calls
 	bench/.venv/bin/python bench/python/custom.py
+
+# Beside PyTorch on this machine's NVIDIA GPU; writes bench/GPU.md.
+bench-gpu: wheel bench/.venv/ready
+	bench/.venv/bin/pip install --quiet --force-reinstall --no-deps dist/opforge-*.whl
+	bench/.venv/bin/python bench/python/gpu.py --write bench/GPU.md
 
 bench/.venv/ready: bench/requirements.txt
 	$(PYTHON) -m venv bench/.venv

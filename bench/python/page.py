@@ -11,13 +11,14 @@ import matplotlib.pyplot as plt
 from results import duration, geometric_mean
 
 OURS, THEIRS, QUIET = "#0b62a8", "#d1672a", "#8a8a8a"
+STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "opforge"}
 FUNCTIONS = ("add", "relu", "exp", "tanh", "gelu", "x * 2 + 1")
 
 
 def write(folder, asked, cases, speeds, candle, memory):
     plots = folder / "plots"
     plots.mkdir(exist_ok=True)
-    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "opforge"})
+    plt.rcParams.update(STYLE)
     by_size(cases, speeds, plots / "sizes.svg")
     by_ratio(cases, plots / "ratios.svg")
     (folder / "RESULTS.md").write_text("\n".join(text(asked, cases, speeds, candle, memory)) + "\n")

@@ -8,7 +8,6 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,7 +28,7 @@ def shapes(steps):
 
 
 def measure(library, way, steps):
-    """Prints the seconds of each step."""
+    """The seconds of each step."""
     if library == "opforge":
         import opforge as torch
     else:
@@ -51,7 +50,7 @@ def measure(library, way, steps):
         if library == "opforge":
             torch.synchronize()
         seconds.append(time.perf_counter() - begin)
-    print(json.dumps(seconds))
+    return seconds
 
 
 def main():
@@ -60,31 +59,30 @@ def main():
     parser.add_argument("--measure", nargs=2)
     asked = parser.parse_args()
     if asked.measure:
-        return measure(*asked.measure, asked.steps)
-    found = {}
-    for name, way in WAYS.items():
-        run = [sys.executable, __file__, "--steps", str(asked.steps), "--measure", *way]
         # What PyTorch has compiled in other runs it would find again.
         with tempfile.TemporaryDirectory() as cache:
-            environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache}
-            done = subprocess.run(run, check=True, capture_output=True, text=True, env=environment)
-        found[name] = json.loads(done.stdout)
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+            return print(json.dumps(measure(*asked.measure, asked.steps)))
+    # Not at the top: a process that measures is to load one library only.
+    from main import child
+
+    found = {}
+    for name, way in WAYS.items():
+        found[name] = child(sys.executable, __file__, "--steps", asked.steps, "--measure", *way)
         first, *later = (1e3 * x for x in found[name])
         print(f"{name:20} first {first:9.1f} ms, later median {statistics.median(later):7.1f}, worst {max(later):9.1f}, all {sum(found[name]):7.2f} s")
     draw(found, shapes(asked.steps))
 
 
 def draw(found, shapes):
-    import matplotlib
+    from page import OURS, STYLE, THEIRS, plt
 
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "opforge"})
+    plt.rcParams.update(STYLE)
     figure, axes = plt.subplots(figsize=(10, 4.2), layout="constrained")
     tokens = [batch * length for batch, length in shapes]
-    for (name, seconds), colour in zip(found.items(), ("#0b62a8", "#d1672a", "#8fb9dd", "#e8b597")):
-        axes.plot([1e6 * s / n for s, n in zip(seconds, tokens)], color=colour, linewidth=1.4, label=name)
+    for name, seconds in found.items():
+        look = {"color": OURS if "opforge" in name else THEIRS, "alpha": 1.0 if "compiled" in name else 0.45}
+        axes.plot([1e6 * s / n for s, n in zip(seconds, tokens)], linewidth=1.4, label=name, **look)
     axes.set(yscale="log", xlabel="step, each of another batch and length", ylabel="microseconds a token")
     axes.legend(frameon=False, ncols=4)
     figure.savefig(pathlib.Path(__file__).parents[1] / "plots" / "shapes.svg", metadata={"Date": None})

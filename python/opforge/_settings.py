@@ -1,4 +1,4 @@
-"""What programs set about how computations run, beyond `opforge.set_num_threads`. Kernels need none of it: values are kept, so that they can be asked for."""
+"""What programs set about how computations run, beyond `opforge.set_num_threads`. Most of it kernels do not need: values are kept, so that they can be asked for."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision):
-    """Keeps "highest", "high" or "medium". Products of float32 are computed in float32 always."""
+    """Has products of matrices of float32 on CUDA devices computed in full ("highest", at first) or as TF32 ("high", "medium"). The CPU's are in full always."""
     global _precision
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"Unknown float32 matmul precision {precision!r} (accepted: 'highest', 'high', 'medium')")
+    _core._cuda_set_tf32_products(precision != "highest")
     _precision = precision
 
 

@@ -131,6 +131,10 @@ fn main() -> Result<()> {
     println!("{:56} {:>12} {:>12}", "", "least", "median");
     convolution([16, 16, 32, 28, 3, 1, 1])?;
     convolution([8, 64, 64, 56, 3, 1, 1])?;
+    for images in [1, 8] {
+        convolution([images, 256, 256, 14, 3, 1, 1])?;
+        convolution([images, 512, 512, 7, 3, 1, 1])?;
+    }
     convolution([8, 3, 64, 112, 7, 2, 1])?;
     convolution([8, 256, 256, 14, 1, 1, 1])?;
     convolution([64, 1, 16, 28, 3, 1, 1])?;

@@ -97,7 +97,7 @@ pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[
         &Windowed::Greatest { ref windows, spatial } => {
             pool::max_pool(op, windows, spatial, x, out, outputs.get(1).copied())
         }
-        &Windowed::Spread { spatial } => pool::max_pool_gradient(op, spatial, x, inputs[1], out),
+        &Windowed::Spread { spatial, .. } => pool::max_pool_gradient(op, spatial, x, inputs[1], out),
         &Windowed::Resample { ref how, spatial, gradient: false } => resample::resample(op, how, spatial, x, out),
         &Windowed::Resample { ref how, spatial, gradient: true } => {
             resample::resample_gradient(op, how, spatial, x, out)

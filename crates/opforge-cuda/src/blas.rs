@@ -4,11 +4,13 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use libloading::Library;
 use opforge_core::{DType, Error, Result};
 
 use crate::driver::{Address, Handle};
 use crate::gpu::Gpu;
 use crate::library::{functions, open};
+use crate::precision::PRODUCTS;
 
 functions! {
     /// The library.
@@ -36,6 +38,8 @@ pub(crate) struct Matrix {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub dtype: DType,
+    /// Of `y`: that of the others, or f32 where they are halves.
+    pub result: DType,
     pub rows: c_int,
     pub columns: c_int,
     pub depth: c_int,
@@ -46,11 +50,13 @@ pub(crate) struct Problem {
     pub adds: bool,
 }
 
-/// cuBLAS' number of a dtype, and of that which is summed in.
-pub(crate) fn numbers(dtype: DType) -> Option<(c_int, c_int)> {
+/// cuBLAS' number of a dtype, and of that which is summed in; products of f32 are computed as TF32 where `reduced`.
+pub(crate) fn numbers(dtype: DType, reduced: bool) -> Option<(c_int, c_int)> {
     const SUMMED_IN_F32: c_int = 68;
     const SUMMED_IN_F64: c_int = 70;
+    const SUMMED_IN_F32_OF_TF32: c_int = 77;
     match dtype {
+        DType::F32 if reduced => Some((0, SUMMED_IN_F32_OF_TF32)),
         DType::F32 => Some((0, SUMMED_IN_F32)),
         DType::F64 => Some((1, SUMMED_IN_F64)),
         DType::F16 => Some((2, SUMMED_IN_F32)),
@@ -70,18 +76,31 @@ unsafe impl Send for Blas {}
 // SAFETY: as above.
 unsafe impl Sync for Blas {}
 
+/// One of NVIDIA's libraries of products, if it is there.
+fn named(stem: &str) -> Option<&'static Library> {
+    let names = [13, 12, 11].map(|version| format!("lib{stem}.so.{version}"));
+    open(&names.each_ref().map(String::as_str)).ok()
+}
+
+/// cuBLASLt, which cuBLAS and cuDNN need: the system finds it by its name once it is open.
+pub(crate) fn light() -> Option<&'static Library> {
+    static LIBRARY: OnceLock<Option<&'static Library>> = OnceLock::new();
+    *LIBRARY.get_or_init(|| named("cublasLt"))
+}
+
 /// The library, if it is there.
 fn library() -> Option<&'static Functions> {
     static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
-    let names = |stem: &str| [13, 12, 11].map(|version| format!("lib{stem}.so.{version}"));
     let find = || {
-        // What the other needs, which lies beside it: the system finds it by its name once it is open.
-        let needed = names("cublasLt");
-        let _ = open(&needed.each_ref().map(String::as_str));
-        let own = names("cublas");
-        Functions::of(open(&own.each_ref().map(String::as_str)).ok()?).ok()
+        light();
+        Functions::of(named("cublas")?).ok()
     };
     FUNCTIONS.get_or_init(find).as_ref()
+}
+
+/// Opens the library, so that others find it.
+pub(crate) fn bring() {
+    let _ = library();
 }
 
 impl Blas {
@@ -102,7 +121,10 @@ impl Blas {
     /// # Safety
     /// The addresses are those of tensors that the problem describes.
     pub unsafe fn multiply(&self, gpu: &Gpu, op: &'static str, of: &Problem, at: [Address; 3]) -> Result<()> {
-        let (kind, summed_in) = numbers(of.dtype).ok_or_else(|| Error::msg("a dtype that cuBLAS does not have"))?;
+        let lacks = || Error::msg("a dtype that cuBLAS does not have");
+        let tf32 = PRODUCTS.get() && of.dtype == DType::F32;
+        let kind = numbers(of.dtype, tf32).ok_or_else(lacks)?.0;
+        let (result, summed_in) = numbers(of.result, tf32).ok_or_else(lacks)?;
         let (single, double) = ([1f32, f32::from(of.adds)], [1f64, f64::from(of.adds)]);
         let factors: [*const c_void; 2] = match of.dtype {
             DType::F64 => [(&raw const double[0]).cast(), (&raw const double[1]).cast()],
@@ -133,7 +155,7 @@ impl Blas {
                 right.next,
                 factors[1],
                 y,
-                kind,
+                result,
                 of.y.lead,
                 of.y.next,
                 of.count,

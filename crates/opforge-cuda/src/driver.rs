@@ -38,6 +38,7 @@ functions! {
         download = "cuMemcpyDtoHAsync_v2" (*mut c_void, Address, usize, Handle);
         stream_create = "cuStreamCreate" (*mut Handle, c_uint);
         stream_wait = "cuStreamSynchronize" (Handle);
+        stream_query = "cuStreamQuery" (Handle);
         event_create = "cuEventCreate" (*mut Handle, c_uint);
         event_record = "cuEventRecord" (Handle, Handle);
         event_wait = "cuEventSynchronize" (Handle);
@@ -46,6 +47,7 @@ functions! {
         event_destroy = "cuEventDestroy_v2" (Handle);
         module_load = "cuModuleLoadData" (*mut Handle, *const c_void);
         module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
+        function_set = "cuFuncSetAttribute" (Handle, c_int, c_int);
         launch = "cuLaunchKernel" (
             Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
         );
@@ -63,8 +65,13 @@ pub(crate) enum Attribute {
     Multiprocessors = 16,
     Major = 75,
     Minor = 76,
+    /// The most shared memory that a block can be given.
+    SharedMemory = 97,
     Pools = 115,
 }
+
+/// The attribute of a function, by the driver's number, that is the most dynamic shared memory of a block.
+pub(crate) const DYNAMIC_SHARED_MEMORY: c_int = 8;
 
 /// What is asked about a pool of memory, by the driver's numbers.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +80,6 @@ pub(crate) enum PoolAttribute {
     Threshold = 4,
     Reserved = 5,
     ReservedMost = 6,
-    Used = 7,
-    UsedMost = 8,
 }
 
 impl Driver {

@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use opforge_core::{Error, Result};
 
-use crate::driver::{Attribute, Driver, Handle, PoolAttribute};
+use crate::driver::{Attribute, Driver, Handle, NOT_READY, PoolAttribute};
+use crate::kept::Kept;
 
 /// What a GPU is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Properties {
     pub total_memory: usize,
     /// How many multiprocessors it has.
     pub multiprocessors: usize,
+    /// The bytes of shared memory that a block can have.
+    pub shared_memory: usize,
 }
 
 /// A GPU's memory, in bytes.
@@ -49,6 +52,7 @@ pub(crate) struct Gpu {
     pub stream: Handle,
     context: Handle,
     pool: Handle,
+    kept: Mutex<Kept>,
     /// The bytes that may be in use.
     limit: AtomicUsize,
     /// Operators whose own code has issued work that nobody has waited for yet.
@@ -98,6 +102,7 @@ pub(crate) fn properties(number: usize) -> Result<Properties> {
         capability: (attribute(Attribute::Major)?, attribute(Attribute::Minor)?),
         total_memory: total,
         multiprocessors: attribute(Attribute::Multiprocessors)? as usize,
+        shared_memory: attribute(Attribute::SharedMemory)? as usize,
     })
 }
 
@@ -141,7 +146,8 @@ impl Gpu {
             checked((driver.pool_set)(pool, PoolAttribute::Threshold as c_int, (&raw mut all).cast()))?;
         }
         let (limit, forks) = (AtomicUsize::new(usize::MAX), opforge_runtime::forks());
-        Ok(Gpu { name, driver, properties, stream, context, pool, limit, issued: Mutex::default(), forks })
+        let (kept, issued) = (Mutex::default(), Mutex::default());
+        Ok(Gpu { name, driver, properties, stream, context, pool, kept, limit, issued, forks })
     }
 
     /// Whether this process is the one that opened the GPU, and none that was forked since.
@@ -185,6 +191,19 @@ impl Gpu {
         Ok(())
     }
 
+    /// Whether everything that was issued has run.
+    ///
+    /// # Errors
+    /// What a kernel that was issued before failed of.
+    pub fn is_idle(&self) -> Result<bool> {
+        self.enter("query")?;
+        // SAFETY: the stream is never destroyed.
+        match unsafe { (self.driver.stream_query)(self.stream) } {
+            NOT_READY => Ok(false),
+            code => self.checked("query", code).map(|()| true),
+        }
+    }
+
     fn issued(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.issued.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -201,15 +220,24 @@ impl Gpu {
         Ok(value as usize)
     }
 
+    /// Memory that was freed, and what is in use.
+    pub fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     /// How much memory is in use.
     pub fn usage(&self) -> Result<Usage> {
         self.enter("memory")?;
         let (mut free, mut total) = (0, 0);
+        let (allocated, most_allocated) = {
+            let kept = self.kept();
+            (kept.used, kept.most_used)
+        };
         // SAFETY: the driver writes two numbers.
         self.checked("memory", unsafe { (self.driver.memory_info)(&mut free, &mut total) })?;
         Ok(Usage {
-            allocated: self.of_pool(PoolAttribute::Used)?,
-            most_allocated: self.of_pool(PoolAttribute::UsedMost)?,
+            allocated,
+            most_allocated,
             reserved: self.of_pool(PoolAttribute::Reserved)?,
             most_reserved: self.of_pool(PoolAttribute::ReservedMost)?,
             free,
@@ -223,26 +251,31 @@ impl Gpu {
     }
 
     /// Whether so many bytes more are within the limit.
-    pub fn is_within_limit(&self, nbytes: usize) -> Result<bool> {
+    pub fn is_within_limit(&self, nbytes: usize) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
-        Ok(limit == usize::MAX || self.of_pool(PoolAttribute::Used)?.saturating_add(nbytes) <= limit)
+        limit == usize::MAX || self.kept().used.saturating_add(nbytes) <= limit
     }
 
     /// Has the most that was in use counted from now on.
     pub fn reset_peak(&self) -> Result<()> {
         self.enter("memory")?;
-        for which in [PoolAttribute::UsedMost, PoolAttribute::ReservedMost] {
-            let mut none = 0u64;
-            // SAFETY: the driver reads a number of 64 bits.
-            self.checked("memory", unsafe {
-                (self.driver.pool_set)(self.pool, which as c_int, (&raw mut none).cast())
-            })?;
+        {
+            let mut kept = self.kept();
+            kept.most_used = kept.used;
         }
-        Ok(())
+        let (which, mut none) = (PoolAttribute::ReservedMost as c_int, 0u64);
+        // SAFETY: the driver reads a number of 64 bits.
+        self.checked("memory", unsafe { (self.driver.pool_set)(self.pool, which, (&raw mut none).cast()) })
     }
 
     /// Gives memory that nobody uses back to the system.
     pub fn trim(&self) -> Result<()> {
+        self.enter("empty_cache")?;
+        let kept: Vec<_> = self.kept().drain().collect();
+        for at in kept {
+            // SAFETY: the block was allocated in the same stream, and nobody has it.
+            self.checked("empty_cache", unsafe { (self.driver.free)(at, self.stream) })?;
+        }
         self.wait("empty_cache")?;
         // SAFETY: the pool is the device's own, which is never destroyed.
         self.checked("empty_cache", unsafe { (self.driver.pool_trim)(self.pool, 0) })

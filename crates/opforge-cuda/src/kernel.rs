@@ -100,8 +100,8 @@ impl Prepared {
     /// Issues all launches, and waits for those that may fail.
     ///
     /// # Safety
-    /// As [`Kernel::launch`].
-    unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
+    /// As [`Kernel::launch`], of tensors at these addresses.
+    pub unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
         self.on.enter(self.op)?;
         let (_spaces, own) = self.own()?;
         let fails = self.program.launches.iter().any(|launch| launch.kernel.can_fail());

@@ -11,23 +11,33 @@
 //! ```
 //!
 //! Operators are those of the CPU, with their gradients: [`opforge_gpu`] makes kernels of what they compute, NVRTC compiles them on first use, and they
-//! are kept on disk. Products of matrices are cuBLAS', where it is there. These libraries are looked for while the program runs ([`search_in`], `OPFORGE_CUDA_PATH`), so that one build serves
-//! machines with and without them.
+//! are kept on disk. Products of matrices are cuBLAS' and convolutions cuDNN's, where they are there, and attention of halves has kernels by hand. These
+//! libraries are looked for while the program runs ([`search_in`], `OPFORGE_CUDA_PATH`), so that one build serves machines with and without them.
 //!
 //! Every call is issued to one stream of its GPU and returns; what fails there is the error of who waits next, or, with `OPFORGE_SYNC=1`, of the call
 //! itself.
 
+mod attention;
 mod backend;
 mod blas;
+mod blas_lt;
 mod cache;
 mod compiler;
+mod convolution;
+mod cudnn;
+mod cudnn_graph;
+mod dense;
 mod driver;
 mod event;
+mod flash;
 mod gpu;
+mod kept;
 mod kernel;
 mod library;
 mod memory;
 mod module;
+mod parts;
+mod precision;
 mod product;
 
 use std::collections::BTreeMap;
@@ -41,9 +51,11 @@ use gpu::Gpu;
 
 pub use backend::set_fallback;
 pub use compiler::Compiler;
+pub use cudnn::cudnn_version;
 pub use event::Event;
 pub use gpu::{Properties, Usage};
 pub use library::search_in;
+pub use precision::{set_tf32_convolutions, set_tf32_products, tf32_convolutions, tf32_products};
 
 /// The devices that were opened, by number.
 static OPENED: Mutex<BTreeMap<usize, (Device, &'static Gpu)>> = Mutex::new(BTreeMap::new());
@@ -123,6 +135,15 @@ pub fn set_memory_limit(number: usize, nbytes: usize) -> Result<()> {
 /// As [`device`]; what failed before.
 pub fn empty_cache(number: usize) -> Result<()> {
     opened(number)?.1.trim()
+}
+
+/// Whether everything that was issued to the GPU has run.
+///
+/// # Errors
+/// As [`device`]; what failed before.
+pub fn is_idle(number: usize) -> Result<bool> {
+    opforge_runtime::vm::synchronize()?;
+    opened(number)?.1.is_idle()
 }
 
 /// Waits until everything that was issued to the GPU has run.

@@ -4,11 +4,15 @@
 //! here that is an error, which says what was looked for.
 
 use std::env;
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::Mutex;
 
 use libloading::Library;
 use opforge_core::Error;
+
+use crate::driver::Handle;
 
 /// Folders that programs have named: see [`search_in`].
 static NAMED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -47,6 +51,33 @@ pub(crate) fn open(names: &[&str]) -> Result<&'static Library, String> {
 /// The error of who needs a library that is not there.
 pub(crate) fn absent(what: &'static str, missing: &str) -> Error {
     Error::device("cuda", "library", what, format!("one that can be opened ({missing})"))
+}
+
+/// Gives back what a library made, to the library.
+pub(crate) type Destroy = unsafe extern "C" fn(Handle) -> c_int;
+
+/// What a library keeps of a tensor or a call, in the host's memory, as long as this lives.
+pub(crate) struct Descriptor {
+    pub at: Handle,
+    destroy: Destroy,
+}
+
+impl Descriptor {
+    /// What a function of the library makes; none if it fails.
+    ///
+    /// # Safety
+    /// The function writes a handle where it gives 0, which `destroy` takes and which is nobody else's.
+    pub unsafe fn new(create: impl FnOnce(*mut Handle) -> c_int, destroy: Destroy) -> Option<Self> {
+        let mut at = ptr::null_mut();
+        (create(&mut at) == 0).then_some(Descriptor { at, destroy })
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the library made it to be destroyed so, and nobody has it any more.
+        unsafe { (self.destroy)(self.at) };
+    }
 }
 
 /// A table of C functions that give a status: each field is the function of that symbol, with these types of arguments.

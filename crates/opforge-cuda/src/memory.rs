@@ -1,4 +1,4 @@
-//! Memory of a GPU, by the driver's pool, and copies from and to the host.
+//! Memory of a GPU, and copies from and to the host.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -9,48 +9,67 @@ use opforge_runtime::Memory;
 use crate::backend::Cuda;
 use crate::driver::{Address, OUT_OF_MEMORY};
 use crate::gpu::Gpu;
+use crate::kept::size_of_block;
 
 fn address(of: *const u8) -> Address {
     of.addr() as Address
 }
 
 impl Gpu {
-    /// A block of so many bytes.
-    fn block(&self, nbytes: usize) -> Result<Address> {
+    /// A block of this size, from what is kept or else from the driver.
+    fn block(&self, size: usize) -> Result<Address> {
+        let kept = if self.is_within_limit(size) { self.kept().take(size) } else { None };
+        match kept {
+            Some(at) => Ok(at),
+            None => self.allocated(size),
+        }
+    }
+
+    fn allocated(&self, size: usize) -> Result<Address> {
+        self.enter("allocate")?;
         let mut at = 0;
-        // SAFETY: the driver writes an address.
-        let mut allocate = || unsafe { (self.driver.allocate)(&mut at, nbytes.max(1), self.stream) };
-        let mut code = if self.is_within_limit(nbytes)? { allocate() } else { OUT_OF_MEMORY };
+        let mut allocate = || match self.is_within_limit(size) {
+            // SAFETY: the driver writes an address.
+            true => unsafe { (self.driver.allocate)(&mut at, size, self.stream) },
+            false => OUT_OF_MEMORY,
+        };
+        let mut code = allocate();
         if code == OUT_OF_MEMORY {
             // Work that holds memory may end, and what is kept may be in pieces.
             self.trim()?;
-            code = if self.is_within_limit(nbytes)? { allocate() } else { OUT_OF_MEMORY };
+            code = allocate();
         }
         match code {
-            0 => Ok(at),
+            0 => {
+                self.kept().count(size);
+                Ok(at)
+            }
             OUT_OF_MEMORY => {
                 let usage = self.usage()?;
-                Err(Error::OutOfMemory { requested: nbytes, in_use: usage.allocated, limit: usage.total })
+                Err(Error::OutOfMemory { requested: size, in_use: usage.allocated, limit: usage.total })
             }
             code => Err(self.checked("allocate", code).err().unwrap_or_else(|| Error::msg("no memory"))),
         }
     }
 }
 
-/// A block of memory, which is freed when what was issued has used it.
+/// A block of memory, which is kept for others when it is dropped: they use it after all that was issued before.
 pub(crate) struct Block {
     on: &'static Gpu,
     pub at: Address,
+    size: usize,
 }
 
 impl Block {
     pub fn new(on: &'static Gpu, nbytes: usize) -> Result<Block> {
-        Ok(Block { on, at: on.block(nbytes)? })
+        let size = size_of_block(nbytes);
+        Ok(Block { on, at: on.block(size)?, size })
     }
 
     /// A block of these bytes.
     pub fn of(on: &'static Gpu, op: &'static str, bytes: &[u8]) -> Result<Block> {
         let block = Block::new(on, bytes.len())?;
+        on.enter(op)?;
         // SAFETY: the block has as many bytes.
         on.checked(op, unsafe { (on.driver.upload)(block.at, bytes.as_ptr().cast(), bytes.len(), on.stream) })?;
         on.wait(op)?;
@@ -60,6 +79,7 @@ impl Block {
     /// A block of zeros.
     pub fn zeros(on: &'static Gpu, op: &'static str, nbytes: usize) -> Result<Block> {
         let block = Block::new(on, nbytes)?;
+        on.enter(op)?;
         // SAFETY: the block has as many bytes.
         on.checked(op, unsafe { (on.driver.clear)(block.at, 0, nbytes, on.stream) })?;
         Ok(block)
@@ -78,11 +98,9 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: the block was allocated in the same stream. The driver may have ended before a thread that drops one: that is no matter then.
-        unsafe {
-            if self.on.enter("free").is_ok() {
-                (self.on.driver.free)(self.at, self.on.stream);
-            }
+        // A forked process has nothing there.
+        if self.on.is_ours() {
+            self.on.kept().put(self.size, self.at);
         }
     }
 }
@@ -93,13 +111,12 @@ impl Memory for Cuda {
     }
 
     fn allocate(&self, nbytes: usize) -> Result<NonNull<u8>> {
-        self.gpu.enter("allocate")?;
-        let at = self.gpu.block(nbytes)?;
+        let at = self.gpu.block(size_of_block(nbytes))?;
         NonNull::new(std::ptr::without_provenance_mut(at as usize)).ok_or_else(|| Error::msg("cuda: no address"))
     }
 
-    unsafe fn free(&self, block: NonNull<u8>, _: usize) {
-        drop(Block { on: self.gpu, at: address(block.as_ptr()) });
+    unsafe fn free(&self, block: NonNull<u8>, nbytes: usize) {
+        drop(Block { on: self.gpu, at: address(block.as_ptr()), size: size_of_block(nbytes) });
     }
 
     unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Compiled kernels, by their text.
+//! Compiled kernels.
 
 use std::ptr;
 use std::sync::Arc;
@@ -22,14 +22,23 @@ unsafe impl Sync for Function {}
 
 impl Cuda {
     /// The compiled kernel, from before where an equal one was compiled.
-    pub(crate) fn function(&self, op: &'static str, kernel: &Kernel) -> Result<Function> {
-        let text: Arc<str> = print::cuda(kernel, op, self.gpu.name)?.into();
-        if let Some(&function) = self.compiled().get(&text) {
+    pub(crate) fn function(&self, op: &'static str, kernel: &Arc<Kernel>) -> Result<Function> {
+        if let Some(&function) = self.compiled().get(kernel) {
             return Ok(function);
         }
         // Others may compile meanwhile: what two have compiled is loaded twice, and the last one is kept.
+        let function = self.load(op, &print::cuda(kernel, op, self.gpu.name)?)?;
+        self.compiled().insert(kernel.clone(), function);
+        Ok(function)
+    }
+
+    /// The function `kernel` of a text in CUDA C, before which the prelude of printed kernels stands.
+    pub(crate) fn function_of(&self, op: &'static str, text: Arc<str>) -> Result<Function> {
+        if let Some(&function) = self.texts().get(&text) {
+            return Ok(function);
+        }
         let function = self.load(op, &text)?;
-        self.compiled().insert(text, function);
+        self.texts().insert(text, function);
         Ok(function)
     }
 

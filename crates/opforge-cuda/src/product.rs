@@ -4,17 +4,21 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use opforge::operator::Lowering;
-use opforge::{Meta, Result, Shape};
+use opforge::{DType, Meta, Result, Shape};
 use opforge_core::Layout;
 use opforge_runtime::{Argument, Context, Kernel, vm};
 use opforge_tile::forms::Contract;
 
 use crate::backend::Cuda;
 use crate::blas::{Blas, Matrix, Problem, numbers};
+use crate::blas_lt::{ALIGNMENT, BlasLt, Plan};
 use crate::driver::Address;
+use crate::kernel::Prepared;
+use crate::memory::Block;
+use crate::precision::{PRODUCTS, Plans};
 
 /// Products of fewer multiplications are not worth another library's call.
-const LEAST: usize = 1 << 15;
+pub(crate) const LEAST: usize = 1 << 15;
 
 /// A product that cuBLAS computes.
 struct Product {
@@ -23,18 +27,51 @@ struct Product {
     op: &'static str,
     problem: Problem,
     /// Writes what is added to the output first.
-    bias: Option<Arc<dyn Kernel>>,
+    bias: Option<Prepared>,
+    /// The product that adds the bias itself.
+    fused: Option<Fused>,
+}
+
+/// A product that ends with a bias.
+struct Fused {
+    blas: &'static BlasLt,
+    plans: Plans<Plan>,
+}
+
+impl Product {
+    /// Issues the product; without a bias there are two inputs.
+    ///
+    /// # Safety
+    /// The addresses are those of the tensors that the kernel was prepared for.
+    unsafe fn multiply(&self, inputs: &[Address], y: Address) -> Result<()> {
+        let (gpu, op) = (self.on.gpu, self.op);
+        let is_aligned = |at: &Address| at.is_multiple_of(ALIGNMENT);
+        if let Some(fused) = &self.fused
+            && inputs.iter().chain([&y]).all(is_aligned)
+        {
+            let is_allowed = self.problem.dtype == DType::F32 && PRODUCTS.get();
+            let plan = fused.plans.get(is_allowed, || Ok(fused.blas.plan(gpu, op, &self.problem, true)))?;
+            let workspace = (plan.nbytes > 0).then(|| Block::new(gpu, plan.nbytes)).transpose()?;
+            let workspace = workspace.as_ref().map_or(0, |block| block.at);
+            // SAFETY: the plan was made for these tensors, whose addresses are aligned, and the block is of its size.
+            return unsafe { fused.blas.multiply((gpu, op), plan, [inputs[0], inputs[1], inputs[2], y], workspace) };
+        }
+        // SAFETY: the kernel was prepared for the third input and the output, and the problem made for the tensors.
+        unsafe {
+            if let Some(bias) = &self.bias {
+                bias.run(&inputs[2..], &[y])?;
+            }
+            self.blas.multiply(gpu, op, &self.problem, [inputs[0], inputs[1], y])
+        }
+    }
 }
 
 impl Kernel for Product {
-    unsafe fn launch(&self, context: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
-        if let Some(bias) = &self.bias {
-            // SAFETY: the kernel was prepared for the third input and the output.
-            unsafe { bias.launch(context, &inputs[2..], outputs)? };
-        }
-        let at = [inputs[0].to_read()?.addr(), inputs[1].to_read()?.addr(), outputs[0].to_write()?.addr()];
-        // SAFETY: the problem was made for these tensors.
-        unsafe { self.blas.multiply(self.on.gpu, self.op, &self.problem, at.map(|at| at as Address))? };
+    unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
+        self.on.gpu.enter(self.op)?;
+        let inputs = inputs.iter().map(|input| Ok(input.to_read()?.addr() as Address)).collect::<Result<Vec<_>>>()?;
+        // SAFETY: arguments are as `launch` demands.
+        unsafe { self.multiply(&inputs, outputs[0].to_write()?.addr() as Address)? };
         if vm::is_sync() { self.on.gpu.wait(self.op) } else { Ok(()) }
     }
 
@@ -54,12 +91,19 @@ impl Cuda {
     ) -> Option<Result<Arc<dyn Kernel>>> {
         let problem = problem(form, inputs, output)?;
         let blas = self.blas()?;
+        let fused = inputs.get(2).and_then(|bias| self.fused(op, &problem, bias));
         let bias = inputs.get(2).map(|bias| self.bias(op, bias, output)).transpose();
-        Some(bias.map(|bias| Arc::new(Product { on: self, blas, op, problem, bias }) as Arc<dyn Kernel>))
+        Some(bias.map(|bias| Arc::new(Product { on: self, blas, op, problem, bias, fused }) as Arc<dyn Kernel>))
+    }
+
+    /// The product that ends with a bias, where cuBLASLt is there and takes it.
+    fn fused(&'static self, op: &'static str, problem: &Problem, bias: &Meta) -> Option<Fused> {
+        let blas = self.blas_lt().filter(|_| bias.layout.is_contiguous())?;
+        Some(Fused { blas, plans: Plans::new(blas.plan(self.gpu, op, problem, false)?) })
     }
 
     /// The kernel that writes a bias to every row.
-    fn bias(&'static self, op: &'static str, bias: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    fn bias(&'static self, op: &'static str, bias: &Meta, output: &Meta) -> Result<Prepared> {
         let bias = Meta { dtype: bias.dtype, layout: bias.layout.broadcast_as(output.shape(), op)? };
         self.written(op, &Lowering::Move(opforge_tile::forms::Move::Copy), &[&bias], &[output])
     }
@@ -75,7 +119,7 @@ fn problem(form: &Contract, inputs: &[&Meta], output: &Meta) -> Option<Problem> 
         b = b.transpose(0, 1).ok()?;
     }
     let dtype = output.dtype;
-    numbers(dtype).filter(|_| inputs.iter().all(|input| input.dtype == dtype))?;
+    numbers(dtype, false).filter(|_| inputs.iter().all(|input| input.dtype == dtype))?;
     let rank = y.dims().len();
     let (lead, [rows, columns]) = (&y.dims()[..rank - 2], [y.dims()[rank - 2], y.dims()[rank - 1]]);
     let depth = *a.dims().last()?;
@@ -98,6 +142,7 @@ fn problem(form: &Contract, inputs: &[&Meta], output: &Meta) -> Option<Problem> 
     let of = |transposed, lead, next| Some(Matrix { transposed, lead: number(lead)?, next: i64::try_from(next).ok()? });
     Some(Problem {
         dtype,
+        result: dtype,
         rows: number(rows)?,
         columns: number(columns)?,
         depth: number(depth)?,
@@ -117,7 +162,7 @@ fn stretched(layout: &Layout, lead: &[usize]) -> Option<Layout> {
 }
 
 /// How many matrices there are, and how far each tensor's are apart; none where no one distance is.
-fn batch(lead: &[usize], strides: [&[usize]; 3]) -> Option<(usize, [usize; 3])> {
+pub(crate) fn batch(lead: &[usize], strides: [&[usize]; 3]) -> Option<(usize, [usize; 3])> {
     let mut found: Option<(usize, [usize; 3])> = None;
     for (d, &len) in lead.iter().enumerate().filter(|(_, len)| **len != 1) {
         let own = strides.map(|stride| stride[d]);
@@ -131,7 +176,7 @@ fn batch(lead: &[usize], strides: [&[usize]; 3]) -> Option<(usize, [usize; 3])> 
 }
 
 /// Whether columns, rather than rows, lie one after the other, and the distance from one to the next; none where neither do.
-fn matrix([[rows, columns], [down, along]]: [[usize; 2]; 2]) -> Option<(bool, usize)> {
+pub(crate) fn matrix([[rows, columns], [down, along]]: [[usize; 2]; 2]) -> Option<(bool, usize)> {
     let lead = |len: usize, lines: usize, step: usize| match lines {
         0 | 1 => Some(step.max(len).max(1)),
         _ => Some(step).filter(|step| *step >= len.max(1)),

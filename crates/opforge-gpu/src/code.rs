@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opforge_core::{DType, Meta, Scalar};
-use opforge_trace::{Expression, Node, Op, bits};
+use opforge_trace::{Op, bits};
 
-use crate::kernel::{self, Block, Buffer, INDEX, Id, Kernel, Loop, Shared, Source, Statement, Variable};
+use crate::division::Reciprocal;
+use crate::kernel::{self, Block, Buffer, INDEX, Id, Kernel, LANES, Loop, Shared, Source, Statement, Variable};
 use crate::lower::Target;
 use crate::program::{Fault, Launch, Place};
 use crate::tensor::Tensor;
@@ -16,7 +17,7 @@ use crate::value::{Array, Value, Var};
 /// A kernel that is being written.
 pub(crate) struct Code {
     state: RefCell<State>,
-    target: Target,
+    pub target: Target,
     /// How many faults the program has already.
     faults_before: usize,
 }
@@ -31,6 +32,8 @@ struct State {
     /// The blocks around the place that is written at, the innermost last.
     blocks: Vec<Block>,
     constants: HashMap<(DType, u64), Id>,
+    /// What divides by parameters, by their numbers: a factor and a shift.
+    reciprocals: HashMap<usize, [Id; 2]>,
 }
 
 impl Code {
@@ -52,7 +55,7 @@ impl Code {
         (Launch { kernel: Arc::new(kernel), places, parameters, count }, faults)
     }
 
-    fn node(&self, node: kernel::Node) -> Id {
+    pub fn node(&self, node: kernel::Node) -> Id {
         let values = &mut self.state.borrow_mut().kernel.values;
         values.push(node);
         Id(values.len() as u32 - 1)
@@ -97,7 +100,10 @@ impl Code {
             return Value { code: self, id };
         }
         let value = self.value(dtype, Source::Compute(Op::Constant(bits)), &[]);
-        self.state.borrow_mut().constants.insert((dtype, bits), value.id);
+        // Numbers that are equal by chance are two: see `Numbers`.
+        if dtype == INDEX || dtype == DType::Bool {
+            self.state.borrow_mut().constants.insert((dtype, bits), value.id);
+        }
         value
     }
 
@@ -119,6 +125,20 @@ impl Code {
             parameters.len() - 1
         };
         self.value(INDEX, Source::Parameter(number), &[])
+    }
+
+    /// The factor and the shift that [divide](Reciprocal) by a parameter of 2 or more, which are parameters too.
+    pub fn reciprocal<'a>(&'a self, of: Value<'a>) -> Option<[Value<'a>; 2]> {
+        let Source::Parameter(number) = self.state.borrow().kernel.value(of.id).source else { return None };
+        let known = self.state.borrow().reciprocals.get(&number).copied();
+        if let Some(known) = known {
+            return Some(known.map(|id| Value { code: self, id }));
+        }
+        let divisor = self.state.borrow().parameters[number];
+        let Reciprocal { factor, shift } = (divisor > 1).then(|| Reciprocal::of(divisor))?;
+        let values = [factor, shift].map(|n| self.parameter(n));
+        self.state.borrow_mut().reciprocals.insert(number, values.map(|value| value.id));
+        Some(values)
     }
 
     /// A buffer of this dtype, at a place.
@@ -194,6 +214,12 @@ impl Code {
         self.say(Statement::Lanes(of));
     }
 
+    /// For every lane of the group; then each 32 in a row wait for one another.
+    pub fn warps<'a>(&'a self, body: impl FnOnce(Value<'a>)) {
+        let of = self.counted(self.index(LANES), body);
+        self.say(Statement::Warps(of));
+    }
+
     /// For every index below `count`, in order.
     pub fn repeat<'a>(&'a self, count: Value<'a>, body: impl FnOnce(Value<'a>)) {
         let of = self.counted(count, body);
@@ -265,62 +291,8 @@ impl Code {
         let (mut left, mut at) = (i, vec![self.index(0); dims.len()]);
         let outermost = dims.iter().position(|len| !len.is(1));
         for (d, &len) in dims.iter().enumerate().rev().filter(|(_, len)| !len.is(1)) {
-            at[d] = if Some(d) == outermost { left } else { left % len };
-            left = if Some(d) == outermost { left } else { left / len };
+            [left, at[d]] = if Some(d) == outermost { [left, left] } else { left.divided(len) };
         }
         at
     }
-
-    /// The results of an expression, and where it has none.
-    pub fn apply<'a>(&'a self, of: &Expression, inputs: &[Value<'a>]) -> (Vec<Value<'a>>, Option<Value<'a>>) {
-        let mut values: Vec<Option<Value<'a>>> = vec![None; of.nodes().len()];
-        let rounded = if self.target.reorders { rounded(of) } else { vec![false; of.nodes().len()] };
-        for (i, (node, _)) in of.nodes().iter().zip(of.used()).enumerate().filter(|(_, (_, used))| *used) {
-            values[i] = Some(match node.op {
-                Op::Input(k) => inputs[k],
-                Op::Constant(bits) => self.constant_bits(bits, node.dtype),
-                // What is known is no operation: compilers of WGSL refuse some of constants.
-                Op::Abs if magnitude(of, node).is_some() => {
-                    self.constant_bits(magnitude(of, node).unwrap_or_default(), node.dtype)
-                }
-                op => {
-                    let operands = node.operands.iter().filter_map(|id| values[id.number()]).map(|value| value.id);
-                    let value = self.defined(node.dtype, Source::Compute(op), &operands.collect::<Vec<_>>());
-                    match rounded[i] {
-                        true => self.defined(node.dtype, Source::Kept, &[value.id]),
-                        false => value,
-                    }
-                }
-            });
-        }
-        let failure = of.failure().and_then(|id| values[id.number()]);
-        (of.results().iter().filter_map(|id| values[id.number()]).collect(), failure)
-    }
-
-    /// The one result of an expression that always has it.
-    pub fn call<'a>(&'a self, of: &Expression, inputs: &[Value<'a>]) -> Value<'a> {
-        self.apply(of, inputs).0[0]
-    }
-}
-
-/// The bits of a constant's magnitude.
-fn magnitude(of: &Expression, node: &Node) -> Option<u64> {
-    match (of.node(*node.operands.first()?).op, node.dtype) {
-        (Op::Constant(bits), DType::F32) => Some(bits & 0x7fff_ffff),
-        (Op::Constant(bits), DType::F64) => Some(bits & (u64::MAX >> 1)),
-        _ => None,
-    }
-}
-
-/// Which sums something that was added is taken away from again, to see how they were rounded: `(x + c) - c` is not `x`.
-fn rounded(of: &Expression) -> Vec<bool> {
-    let mut rounded = vec![false; of.nodes().len()];
-    let is_sum = |node: &Node| node.dtype.is_float() && matches!(node.op, Op::Add | Op::Sub);
-    for node in of.nodes().iter().filter(|node| is_sum(node)) {
-        for (one, other) in [(0, 1), (1, 0)] {
-            let (sum, other) = (node.operands[one], node.operands[other]);
-            rounded[sum.number()] |= is_sum(of.node(sum)) && of.node(sum).operands.contains(&other);
-        }
-    }
-    rounded
 }

@@ -20,12 +20,18 @@ pub enum Source {
     Compute(Op),
     /// The launch's parameter of this number.
     Parameter(usize),
+    /// What the launch's parameters from this number on are the bits of: one, or two for 8 bytes, the lower ones first.
+    Number(usize),
     /// The element of a buffer at the operand, widened as it is [computed in](DType::compute).
     Load(usize),
+    /// The element of this number of a [pack](Statement::LoadPack) that begins at the operand.
+    OfPack(usize),
     /// What a variable holds.
     Read(usize),
     /// The element of an array of the group at the operand.
     LoadShared(usize),
+    /// The upper word of the product of two words, of u32.
+    HighProduct,
     /// The operand, of which compilers may not know how it was made.
     Kept,
     /// The operand as it is when it was stored in this dtype and read again.
@@ -66,6 +72,24 @@ pub enum Statement {
         /// What.
         value: Id,
     },
+    /// The elements of a buffer from an index on, which are there from now on: as many as there are values, and 16 bytes at most.
+    LoadPack {
+        /// The buffer.
+        buffer: usize,
+        /// Where the first one is.
+        index: Id,
+        /// The elements, as they are computed in.
+        values: Vec<Id>,
+    },
+    /// As [`Statement::Store`], of elements that lie side by side from an index on.
+    StorePack {
+        /// The buffer.
+        buffer: usize,
+        /// Where the first one is.
+        index: Id,
+        /// What.
+        values: Vec<Id>,
+    },
     /// As [`Statement::Store`], to an array of the group.
     StoreShared {
         /// The array.
@@ -81,6 +105,8 @@ pub enum Statement {
     Groups(Loop),
     /// Within a group: the body for every lane below the count, at most [`LANES`], and then the lanes wait for one another.
     Lanes(Loop),
+    /// Within a group: the body for every lane, and then each 32 lanes in a row wait for one another, or more do.
+    Warps(Loop),
     /// The body for every index below the count, in order.
     Repeat(Loop),
     /// The body again and again.
@@ -178,9 +204,11 @@ impl Kernel {
         fn any(block: &Block) -> bool {
             block.iter().any(|statement| match statement {
                 Statement::Fail { .. } => true,
-                Statement::Each(of) | Statement::Groups(of) | Statement::Lanes(of) | Statement::Repeat(of) => {
-                    any(&of.body)
-                }
+                Statement::Each(of)
+                | Statement::Groups(of)
+                | Statement::Lanes(of)
+                | Statement::Warps(of)
+                | Statement::Repeat(of) => any(&of.body),
                 Statement::Forever(body) => any(body),
                 Statement::When { then, otherwise, .. } => any(then) || any(otherwise),
                 _ => false,

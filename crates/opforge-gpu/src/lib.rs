@@ -14,7 +14,7 @@
 //!
 //! let x = Meta::contiguous(DType::F32, 1000);
 //! let lowering = UnaryOp(Relu).lower(&[&x], &[&x])?;
-//! let target = Target { device: "cuda:0", fused: true, reorders: false, doubles: true };
+//! let target = Target { device: "cuda:0", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
 //! let program = program_of(&target, "relu", &lowering, &[&x], &[&x])?;
 //! let [launch] = &program.launches[..] else { panic!("one launch is enough") };
 //! assert_eq!(launch.count, 1000);
@@ -22,16 +22,22 @@
 //! # Ok::<(), opforge::Error>(())
 //! ```
 
+mod apply;
 mod code;
+mod division;
 mod forms;
 pub mod kernel;
 mod lower;
+mod numbers;
+mod pack;
 pub mod print;
 mod program;
+mod rare;
 mod team;
 mod tensor;
 mod value;
 
 pub use kernel::Kernel;
-pub use lower::{Target, program_of, program_of_chain};
+pub use lower::{Target, program_of, program_of_chain, program_of_weights};
+pub use numbers::Numbers;
 pub use program::{Fault, Launch, Memory, Place, Program};

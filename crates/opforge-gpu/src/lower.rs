@@ -3,6 +3,7 @@
 use opforge::devices::Link;
 use opforge::operator::Lowering;
 use opforge_core::{DType, Error, Meta, Result};
+use opforge_tile::forms::Attention;
 
 use crate::code::Code;
 use crate::forms;
@@ -19,6 +20,8 @@ pub struct Target {
     pub reorders: bool,
     /// Whether kernels may compute in f64 what is not of that dtype.
     pub doubles: bool,
+    /// How many bytes the threads of a group may share.
+    pub shared: usize,
 }
 
 /// A call that a program is made for.
@@ -78,18 +81,37 @@ pub fn program_of_chain(target: &Target, links: &[Link<'_>]) -> Result<Program> 
     forms::chain::chain(target, links)
 }
 
+/// The launch that makes attention's weights `[.., n, m]` of products of queries and keys, which are not scaled yet, and, for the form's gradient, the
+/// gradients of these products too. Inputs are the products, for the gradient those of the output's gradient and the values, and perhaps a mask; outputs
+/// like these, contiguous. What has the dtype of its input takes the input's place: the memory of that output is read, and the input's is not.
+///
+/// # Errors
+/// As [`program_of`].
+pub fn program_of_weights(
+    target: &Target,
+    op: &'static str,
+    form: &Attention,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Program> {
+    let call = &Call { target, op, inputs, outputs };
+    call.check_sizes()?;
+    forms::weights::weights(call, form)
+}
+
 impl<'a> Call<'a> {
     /// The error for what has no kernel.
     pub fn refuse(&self, argument: &'static str, given: impl Into<String>, accepted: &str) -> Error {
         Error::device(self.op, argument, given.into(), format!("{accepted} on {}", self.target.device))
     }
 
-    /// Indices are of 32 bits, positions before the beginning wrap.
+    /// Indices are of 31 bits, as [divisions](crate::value::Value::divided) take them; positions before the beginning wrap.
     pub fn check_sizes(&self) -> Result<()> {
         const MOST: usize = 1 << 31;
-        // Elements are addressed as words of four bytes at least.
-        let bytes = |meta: &&&Meta| meta.layout.span().saturating_mul(meta.dtype.size_in_bytes().div_ceil(4)) >= MOST;
-        match self.inputs.iter().chain(self.outputs).find(bytes) {
+        // Elements are addressed as words of four bytes at least, and those that are read again and again have numbers nevertheless.
+        let elements = |meta: &Meta| meta.layout.span().max(meta.elem_count());
+        let large = |meta: &&&Meta| elements(meta).saturating_mul(meta.dtype.size_in_bytes().div_ceil(4)) >= MOST;
+        match self.inputs.iter().chain(self.outputs).find(large) {
             Some(meta) => Err(self.refuse("input", format!("{:?}", meta.layout), "fewer than 2^31 elements")),
             None => Ok(()),
         }

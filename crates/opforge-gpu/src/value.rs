@@ -73,6 +73,10 @@ impl<'a> Value<'a> {
     pub fn shr(self, count: u32) -> Value<'a> {
         self.op(Op::Shr(count), self.dtype(), &[])
     }
+    /// The upper word of a product of words: `self * other` is the lower one.
+    pub fn high_product(self, other: Value<'a>) -> Value<'a> {
+        self.code.defined(INDEX, Source::HighProduct, &[self.id, other.id])
+    }
     /// `self * a + b`, rounded as the target does.
     pub fn mul_add(self, a: Value<'a>, b: Value<'a>) -> Value<'a> {
         if self.code.fused() && self.dtype().is_float() {

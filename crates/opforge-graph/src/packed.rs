@@ -1,4 +1,4 @@
-//! Weights that a program's products read packed: arranged once, and anew when they have changed ([`opforge::dispatch::arranged`]).
+//! Weights that a program's products and convolutions read packed: arranged once, and anew when they have changed ([`opforge::dispatch::arranged`]).
 
 use opforge::fusion::Access;
 use opforge_runtime::Prepack;

@@ -62,7 +62,8 @@ pub struct Options {
     pub scheduling: bool,
     /// Calls that go together are one kernel.
     pub fusion: bool,
-    /// Products of few rows keep weights that no call changes as their kernels read them: as much memory again as the weights.
+    /// Products of few rows, and convolutions of few positions, keep weights that no call changes as their kernels read them: as much memory again as the
+    /// weights.
     pub prepacking: bool,
 }
 

@@ -108,6 +108,39 @@ pub fn _cuda_synchronize(py: Python<'_>, index: usize) -> PyResult<()> {
     py.detach(|| opforge_cuda::synchronize(index)).or_raise(py)
 }
 
+/// Whether everything that was called for on a device has run.
+#[pyfunction]
+pub fn _cuda_is_idle(py: Python<'_>, index: usize) -> PyResult<bool> {
+    opforge_runtime::vm::hand_over().or_raise(py)?;
+    py.detach(|| opforge_cuda::is_idle(index)).or_raise(py)
+}
+
+/// cuDNN's major, minor and patch version; None where it is not found.
+#[pyfunction]
+pub fn _cuda_cudnn_version() -> Option<(u32, u32, u32)> {
+    // Libraries are looked for where devices are.
+    count();
+    opforge_cuda::cudnn_version().map(<(u32, u32, u32)>::from)
+}
+
+/// Whether convolutions of float32 may be computed as TF32.
+#[pyfunction]
+pub fn _cuda_tf32_convolutions() -> bool {
+    opforge_cuda::tf32_convolutions()
+}
+
+/// Allows or forbids that.
+#[pyfunction]
+pub fn _cuda_set_tf32_convolutions(py: Python<'_>, allowed: bool) -> PyResult<()> {
+    py.detach(|| opforge_cuda::set_tf32_convolutions(allowed)).or_raise(py)
+}
+
+/// Allows or forbids that products of matrices of float32 are computed as TF32.
+#[pyfunction]
+pub fn _cuda_set_tf32_products(py: Python<'_>, allowed: bool) -> PyResult<()> {
+    py.detach(|| opforge_cuda::set_tf32_products(allowed)).or_raise(py)
+}
+
 /// A moment in a device's work.
 #[pyclass(name = "_CudaEvent", module = "opforge._core", frozen)]
 pub struct PyCudaEvent(opforge_cuda::Event);

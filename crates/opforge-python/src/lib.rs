@@ -34,6 +34,8 @@ mod _core {
 
     use pyo3::prelude::*;
 
+    use crate::error::OrRaise;
+
     #[pymodule_export]
     use crate::autograd::{
         PyGradFn, PySavedTensor, RemovableHandle, at_the_end_of_backward, backward, grad, is_grad_enabled,
@@ -47,8 +49,9 @@ mod _core {
     use crate::checkpoint::{_read_checkpoint, _write_checkpoint};
     #[pymodule_export]
     use crate::cuda::{
-        _cuda_count, _cuda_current, _cuda_empty_cache, _cuda_is_open, _cuda_limit, _cuda_open, _cuda_properties,
-        _cuda_reset_peak, _cuda_set_current, _cuda_synchronize, _cuda_usage, PyCudaEvent,
+        _cuda_count, _cuda_cudnn_version, _cuda_current, _cuda_empty_cache, _cuda_is_idle, _cuda_is_open, _cuda_limit,
+        _cuda_open, _cuda_properties, _cuda_reset_peak, _cuda_set_current, _cuda_set_tf32_convolutions,
+        _cuda_set_tf32_products, _cuda_synchronize, _cuda_tf32_convolutions, _cuda_usage, PyCudaEvent,
     };
     #[pymodule_export]
     use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};
@@ -98,6 +101,8 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::front_end::install(module.py())?;
         opforge_cuda::bring();
+        // PyTorch's default.
+        opforge_cuda::set_tf32_convolutions(true).or_raise(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
             module.add(name, value)?;

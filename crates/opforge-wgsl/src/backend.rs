@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use opforge::devices::{Backend, Fallback, Link};
 use opforge::operator::Lowering;
 use opforge::{Meta, Result};
-use opforge_gpu::{Program, Target, program_of, program_of_chain};
+use opforge_gpu::{Numbers, Program, Target, program_of, program_of_chain};
 use opforge_runtime::{Kernel, Memory};
 
 use crate::gpu::{Buffer, Compiled, Gpu};
@@ -20,6 +20,7 @@ pub(crate) struct Wgsl {
     /// Compiled kernels by their text.
     pub compiled: Mutex<HashMap<String, Compiled>>,
     target: Target,
+    numbers: Numbers,
     /// Buffers that nobody needs any more: see [`Wgsl::retire`].
     retired: Mutex<Vec<Buffer>>,
 }
@@ -27,8 +28,11 @@ pub(crate) struct Wgsl {
 impl Wgsl {
     pub fn new(gpu: Gpu) -> Self {
         // No driver promises that a multiplication and an addition are rounded once, nor that sums are computed as they are written.
-        let target = Target { device: gpu.name, fused: false, reorders: true, doubles: gpu.doubles() };
-        Wgsl { gpu, places: Places::new(), compiled: Mutex::default(), target, retired: Mutex::default() }
+        // 16 KiB of memory of a group are what WebGPU has everywhere.
+        let target =
+            Target { device: gpu.name, fused: false, reorders: true, doubles: gpu.doubles(), shared: 16 << 10 };
+        let (compiled, retired, numbers) = (Mutex::default(), Mutex::default(), Numbers::of_words());
+        Wgsl { gpu, places: Places::new(), compiled, target, numbers, retired }
     }
 
     /// Takes a buffer that nobody needs any more. It is let go of by who next asks for something: a thread that ends, and drops what it remembers, must not, since
@@ -52,6 +56,7 @@ pub(crate) struct Added(pub &'static Wgsl);
 impl Added {
     /// A program with its kernels compiled.
     fn prepared(&self, op: &'static str, program: Program) -> Result<Arc<dyn Kernel>> {
+        let program = self.0.numbers.given(program);
         let compiled = program.launches.iter().map(|launch| self.0.kernel(op, &launch.kernel));
         let kernels = compiled.collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Prepared { on: self.0, op, program, kernels, tables: OnceLock::new() }))

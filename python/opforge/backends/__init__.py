@@ -1,4 +1,4 @@
-"""What programs ask of, and tell, the libraries behind PyTorch. opforge's kernels are its own: no library is there, and switches for them change nothing."""
+"""What programs ask of, and tell, the libraries behind PyTorch. Of these opforge uses cuBLAS and cuDNN on CUDA devices, where they are found; switches for others change nothing."""
 
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ def flags_of(module, **defaults):
 
     @contextlib.contextmanager
     def flags(**given):
-        settings = vars(sys.modules[module])
-        before = {name: settings[name] for name in defaults}
-        settings.update(defaults | given)
+        settings = sys.modules[module]
+        before = {name: getattr(settings, name) for name in defaults}
         try:
+            for name, value in (defaults | given).items():
+                setattr(settings, name, value)
             yield
         finally:
-            settings.update(before)
+            for name, value in before.items():
+                setattr(settings, name, value)
 
     return flags

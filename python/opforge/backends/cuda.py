@@ -1,13 +1,25 @@
-"""CUDA's libraries, which opforge does without, and the choice among kernels for attention, which is opforge's own. Switches change nothing."""
+"""How cuBLAS computes products of matrices of float32, and the choice among kernels for attention, which is opforge's own: other switches change nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import types
 
-matmul = types.SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True, fp32_precision="none"
-)
+from .. import _settings
+
+
+class _Products(types.SimpleNamespace):
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of matrices of float32 may be computed as TF32: whether `opforge.get_float32_matmul_precision()` is not "highest"."""
+        return _settings.get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed):
+        _settings.set_float32_matmul_precision("high" if allowed else "highest")
+
+
+matmul = _Products(allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True, fp32_precision="none")
 cufft_plan_cache = types.SimpleNamespace(size=0, max_size=0, clear=lambda: None)
 
 _kernels = dict.fromkeys(("flash", "math", "mem_efficient", "cudnn"), True)

@@ -30,7 +30,7 @@ class Stream(accelerators.Stream):
 
     def query(self) -> bool:
         """Whether everything that was called for has run."""
-        return self.record_event().query()
+        return _core._cuda_is_idle(devices.number(self.device))
 
     def synchronize(self) -> None:
         """Waits until it has."""

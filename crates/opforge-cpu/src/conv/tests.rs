@@ -209,6 +209,22 @@ fn with_packed_weight(kernel: &dyn HostKernel, inputs: &[&Array], output: Meta) 
     Some(run(&*prepack.kernel, &inputs, &[output])[0].values())
 }
 
+/// [`check`] compares what kernels make of packed weights: there are such kernels.
+#[test]
+fn weights_are_packed_where_few_positions_use_them() {
+    let gains = |case: &Case, computed| {
+        let reference = reference(case, computed, DType::F32, 0);
+        let metas: Vec<&Meta> = reference.inputs.iter().map(|a| &a.meta).collect();
+        let output = Meta::contiguous(DType::F32, &case.dims()[places(computed)[2]][..]);
+        kernel(case, computed, &metas, &output).prepack().is_some()
+    };
+    let packed = CASES.iter().filter(|case| gains(case, Computed::Y) && gains(case, Computed::X)).count();
+    assert!(packed > 10, "{packed} of {}", CASES.len());
+    let direct = case(2, 6, 1, 1, &[[9, 3, 1, 1, 1], [40, 3, 1, 1, 1]], true);
+    let long = case(1, 1, 3, 5, &[[64, 3, 1, 1, 1], [64, 3, 1, 1, 1]], true);
+    assert!(!gains(&direct, Computed::Y) && !gains(&long, Computed::Y) && !gains(&long, Computed::W));
+}
+
 #[test]
 fn agrees_with_loops_in_every_dtype_and_instruction_set() {
     for (case, computed) in CASES.iter().flat_map(|case| ALL.map(|computed| (case, computed))) {

@@ -53,36 +53,16 @@ impl<E: Summed> Near<E> {
     /// `x` is a plane of the input, `rows` of it.
     #[inline(always)]
     unsafe fn sum<S: Simd>(&self, x: *const E, [first, count]: [usize; 2], rows: &Rows) -> VectorOf<E, S> {
-        let zero = VectorOf::<E, S>::splat(0.0);
         // SAFETY: as the caller promises.
-        let inside = unsafe {
-            self.neighbours.fold_inside::<S, E>(
+        unsafe {
+            self.neighbours.fold::<S, E>(
                 x,
                 [first, count, self.kernel],
                 rows,
-                zero,
+                VectorOf::<E, S>::splat(0.0),
                 #[inline(always)]
                 |sum, x| sum + x,
             )
-        };
-        if let Some(sum) = inside {
-            return sum;
         }
-        let mut sum = zero;
-        for tap in 0..self.kernel {
-            let from = self.neighbours.position(first, tap);
-            let mut column = [zero; 2];
-            rows.each(
-                #[inline(always)]
-                |row| {
-                    // SAFETY: `row` begins a line of the plane `x`.
-                    let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
-                    column = [column[0] + pair[0], column[1] + pair[1]];
-                },
-            );
-            let (elements, inside) = self.neighbours.arrange::<S, E>(column, from);
-            sum = sum + VectorOf::<E, S>::select(inside, elements, zero);
-        }
-        sum
     }
 }

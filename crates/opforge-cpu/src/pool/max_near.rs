@@ -72,8 +72,8 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
     unsafe fn values<S: Simd>(&self, x: *const E, [first, count]: [usize; 2], rows: &Rows) -> VectorOf<E, S> {
         let least = VectorOf::<E, S>::splat(f64::NEG_INFINITY);
         // SAFETY: as the caller promises.
-        let inside = unsafe {
-            self.neighbours.fold_inside::<S, E>(
+        unsafe {
+            self.neighbours.fold::<S, E>(
                 x,
                 [first, count, self.kernel],
                 rows,
@@ -81,26 +81,7 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
                 #[inline(always)]
                 |most, x| most.max(x),
             )
-        };
-        if let Some(most) = inside {
-            return most;
         }
-        let mut most = least;
-        for tap in 0..self.kernel {
-            let from = self.neighbours.position(first, tap);
-            let mut column = [least; 2];
-            rows.each(
-                #[inline(always)]
-                |row| {
-                    // SAFETY: `x + row` is a line of the plane, all of which is readable.
-                    let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
-                    column = [column[0].max(pair[0]), column[1].max(pair[1])];
-                },
-            );
-            let (elements, inside) = self.neighbours.arrange::<S, E>(column, from);
-            most = VectorOf::<E, S>::select(inside, most.max(elements), most);
-        }
-        most
     }
 }
 

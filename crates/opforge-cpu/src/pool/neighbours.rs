@@ -89,29 +89,70 @@ impl<F: FloatElem> Neighbours<F> {
         VectorOf::<E, S>::select(beyond.gt(places), low, high)
     }
 
-    /// What `f` makes of all elements of the `count` windows from `first` on, from `start` on: element by element of a row, what it makes of all rows'.
-    /// None where an element may lie beyond its line, and of windows with steps above 2 or gaps.
+    /// What `f` makes of the elements of `count` windows from `first` on, of `kernel` elements of each row; `start` changes nothing: tap by tap what it
+    /// makes of the rows, then of the taps.
     ///
     /// # Safety
     /// `x` is a plane with lines of `width` elements, `rows` of it.
     #[inline(always)]
-    pub unsafe fn fold_inside<S: Simd, E: StoredFloat<Compute = F>>(
+    pub unsafe fn fold<S: Simd, E: StoredFloat<Compute = F>>(
         &self,
         x: *const E,
         [first, count, kernel]: [usize; 3],
         rows: &Rows,
         start: VectorOf<E, S>,
         f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
-    ) -> Option<VectorOf<E, S>> {
-        let (lanes, from) = (VectorOf::<E, S>::LANES as isize, self.position(first, 0));
+    ) -> VectorOf<E, S> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if self.are_inside(first, count, kernel) {
+                return self.fold_inside::<S, E>(x, self.position(first, 0), kernel, rows, start, f);
+            }
+            let mut result = start;
+            for tap in 0..kernel {
+                let from = self.position(first, tap);
+                let mut column = [start; 2];
+                rows.each(
+                    #[inline(always)]
+                    |row| {
+                        let pair = self.read::<S, E>(x.add(row), from);
+                        column = [f(column[0], pair[0]), f(column[1], pair[1])];
+                    },
+                );
+                let (elements, inside) = self.arrange::<S, E>(column, from);
+                result = f(result, VectorOf::<E, S>::select(inside, elements, start));
+            }
+            result
+        }
+    }
+
+    /// Whether all elements of some windows lie within their lines, without gaps and at most 2 from window to window.
+    #[inline(always)]
+    fn are_inside(&self, first: usize, count: usize, kernel: usize) -> bool {
         let Window { stride, dilation, .. } = self.window;
         // Of lines without elements windows have none.
-        if kernel == 0 || stride > 2 || dilation > 1 || from < 0 {
-            return None;
-        }
-        if self.position(first + count - 1, kernel - 1) >= self.width as isize {
-            return None;
-        }
+        kernel > 0
+            && stride <= 2
+            && dilation == 1
+            && self.position(first, 0) >= 0
+            && self.position(first + count - 1, kernel - 1) < self.width as isize
+    }
+
+    /// [`Neighbours::fold`] of windows that are inside, the first of them at `from`.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    unsafe fn fold_inside<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        x: *const E,
+        from: isize,
+        kernel: usize,
+        rows: &Rows,
+        start: VectorOf<E, S>,
+        f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
+    ) -> VectorOf<E, S> {
+        let (lanes, stride) = (VectorOf::<E, S>::LANES as isize, self.window.stride);
         let number = VectorOf::<E, S>::numbers();
         let (evens, odds) = (number + number, number + number + Bits::splat(1));
         let mut result = start;
@@ -142,7 +183,7 @@ impl<F: FloatElem> Neighbours<F> {
                 result = f(result, column[0].lookup(column[1], odds));
             }
         }
-        Some(result)
+        result
     }
 
     /// The elements in their lanes, and which of them lie within the line.

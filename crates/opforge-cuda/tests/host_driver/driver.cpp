@@ -1,10 +1,9 @@
-// NVIDIA's driver, NVRTC and cuBLAS for machines without a GPU, for tests: a device whose memory is main memory, and whose kernels the host's compiler builds.
+// NVIDIA's driver and NVRTC for machines without a GPU, for tests: a device whose memory is main memory, and whose kernels the host's compiler builds.
 //
 // Kernels' CUDA C is compiled as C++ after device.h; its threads run one after the other, those of a block as fibers, so that barriers are waited at.
 // What is issued is done at once, but errors come as a driver's do: a kernel that reads where nothing is fails later, at who waits.
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,15 @@
 #include <string>
 #include <vector>
 
+#include "elements.h"
+
 namespace {
 
 constexpr int INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, ILLEGAL_ADDRESS = 700;
 constexpr size_t TOTAL = size_t(1) << 32;
 constexpr int COUNT = 2;
-
-// Addresses are not the host's: who follows one on the host fails.
-constexpr uint64_t BEYOND = uint64_t(1) << 62;
+// The most dynamic shared memory of a block.
+constexpr int SHARED = 227 << 10;
 
 std::mutex guard;
 std::map<uint64_t, size_t> blocks;
@@ -34,8 +34,6 @@ uint64_t used = 0, most = 0;
 std::atomic<int> failed{0};
 thread_local void *current = nullptr;
 int contexts[COUNT];
-
-void *host(uint64_t at) { return reinterpret_cast<void *>(at - BEYOND); }
 
 // Whether a block has all of these bytes.
 bool has(uint64_t at, size_t nbytes) {
@@ -53,59 +51,11 @@ struct Program {
     std::string text, log;
 };
 
-std::atomic<int> products{0};
-
-double of_half(uint16_t half) {
-    const int exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : ldexp(exponent ? fraction + 1024 : fraction, (exponent ? exponent : 1) - 25);
-    return half >> 15 ? -size : size;
-}
-
-uint16_t to_half(double value) {
-    const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    if (value != value) return 0x7e00;
-    int exponent;
-    frexp(value, &exponent);
-    const int lowest = exponent < -13 ? -24 : exponent - 11;
-    const double units = nearbyint(ldexp(fabs(value), -lowest));
-    if (ldexp(units, lowest) > 65504) return sign | 0x7c00;
-    // A fraction that was rounded up to 2048 is the next exponent's first.
-    return sign | uint16_t(units + ((lowest + 24) << 10));
-}
-
-// Elements by cuBLAS' kinds: 0 float, 1 double, 2 half, 14 bfloat16.
-struct Elements {
-    const void *at;
-    int kind;
-
-    double get(int64_t i) const {
-        void *first = host(reinterpret_cast<uint64_t>(at));
-        if (kind == 0) return static_cast<float *>(first)[i];
-        if (kind == 1) return static_cast<double *>(first)[i];
-        if (kind == 2) return of_half(static_cast<uint16_t *>(first)[i]);
-        const uint32_t bits = uint32_t(static_cast<uint16_t *>(first)[i]) << 16;
-        float value;
-        memcpy(&value, &bits, 4);
-        return value;
-    }
-
-    void set(int64_t i, double value) {
-        void *first = host(reinterpret_cast<uint64_t>(at));
-        if (kind == 0) static_cast<float *>(first)[i] = value;
-        if (kind == 1) static_cast<double *>(first)[i] = value;
-        if (kind == 2) static_cast<uint16_t *>(first)[i] = to_half(value);
-        if (kind != 14) return;
-        const float single = value;
-        uint32_t bits;
-        memcpy(&bits, &single, 4);
-        static_cast<uint16_t *>(first)[i] = value != value ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    }
-};
-
 struct Module {
     void (*call)(void **);
     unsigned *thread, *block, *block_size, *blocks;
     bool waits;
+    unsigned shared = 48 << 10;
 };
 
 // The threads of a block, where they wait for one another.
@@ -118,7 +68,23 @@ unsigned now;
 const Module *module;
 void **arguments;
 
-void barrier() { swapcontext(&all[now], &scheduler); }
+// Where so many threads wait for one another.
+struct Gate {
+    unsigned come = 0, turn = 0;
+
+    void wait(unsigned count) {
+        const unsigned own = turn;
+        if (++come == count) {
+            come = 0, ++turn;
+            return;
+        }
+        while (turn == own) swapcontext(&all[now], &scheduler);
+    }
+};
+Gate of_block, of_warps[32];
+
+void barrier() { of_block.wait(all.size()); }
+void warp_barrier() { of_warps[now / 32].wait(32); }
 
 void body() {
     module->call(arguments);
@@ -172,7 +138,9 @@ Module *build(const char *text) {
         fprintf(file, "#include \"device.h\"\n%s\n#include \"launch.h\"\n", text);
         fclose(file);
     }
-    const std::string options = " -O0 -w -ffp-contract=off -fno-exceptions -shared -fPIC -I" + headers;
+    // What a warp does together takes long.
+    const std::string level = strstr(text, "HOST_WARP") ? " -O1" : " -O0";
+    const std::string options = level + " -w -ffp-contract=off -fno-exceptions -shared -fPIC -I" + headers;
     const std::string command = "g++" + options + " -o " + base + "/kernel.so " + base + "/kernel.cpp -lm";
     void *library = system(command.c_str()) == 0 ? dlopen((base + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (!library) {
@@ -182,10 +150,11 @@ Module *build(const char *text) {
     if (system(("rm -r " + base).c_str())) fprintf(stderr, "%s stays\n", folder);
     const auto set = [&](const char *name, auto value) { *reinterpret_cast<decltype(value) *>(dlsym(library, name)) = value; };
     set("host_barrier", &fibers::barrier);
+    set("host_warp_barrier", &fibers::warp_barrier);
     const auto number = [&](const char *name) { return static_cast<unsigned *>(dlsym(library, name)); };
     return new Module{
         reinterpret_cast<void (*)(void **)>(dlsym(library, "host_call")), number("threadIdx"), number("blockIdx"), number("blockDim"),
-        number("gridDim"), strstr(text, "__syncthreads") != nullptr};
+        number("gridDim"), strstr(text, "__sync") != nullptr};
 }
 
 }  // namespace
@@ -213,7 +182,7 @@ int cuDeviceGetName(char *name, int len, int device) {
 }
 
 int cuDeviceGetAttribute(int *value, int which, int) {
-    *value = which == 16 ? 1 : which == 75 ? 9 : which == 76 ? 0 : which == 115 ? 1 : 0;
+    *value = which == 16 ? 1 : which == 75 ? 9 : which == 76 ? 0 : which == 97 ? SHARED : which == 115 ? 1 : 0;
     return 0;
 }
 
@@ -284,6 +253,7 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t at, size_t nbytes, void *) {
 
 int cuStreamCreate(void **stream, unsigned) { return *stream = current, ready(); }
 int cuStreamSynchronize(void *) { return ready(); }
+int cuStreamQuery(void *) { return ready(); }
 
 // What is issued is done at once: an event is the time of its record.
 struct Event {
@@ -316,44 +286,22 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
     return strcmp(name, "kernel") == 0 ? 0 : INVALID_VALUE;
 }
 
-int cuLaunchKernel(void *function, unsigned blocks_x, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void *, void **arguments, void **) {
+// Of a function's attributes only 8 is known: the most dynamic shared memory, which is 48 KB at first.
+int cuFuncSetAttribute(void *function, int which, int value) {
+    if (which != 8 || value < 0 || value > SHARED) return INVALID_VALUE;
+    static_cast<Module *>(function)->shared = value;
+    return 0;
+}
+
+int cuLaunchKernel(
+    void *function, unsigned blocks_x, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared, void *, void **arguments, void **) {
     if (int code = ready()) return code;
-    if (blocks_x == 0 || threads == 0) return INVALID_VALUE;
+    if (blocks_x == 0 || threads == 0 || shared > static_cast<Module *>(function)->shared) return INVALID_VALUE;
     // Kernels of the host do not survive wrong addresses: what a test marks as such fails as a GPU's would.
     if (getenv("OPFORGE_HOST_DRIVER_FAILS")) failed = ILLEGAL_ADDRESS;
     else run(*static_cast<Module *>(function), arguments, blocks_x, threads);
     return 0;
 }
-
-// The library is a copy of this one, with a state of its own.
-int cublasCreate_v2(void **handle) { return *handle = &products, 0; }
-int cublasSetStream_v2(void *, void *) { return 0; }
-
-// Matrices lie column by column; sums are in double precision.
-int cublasGemmStridedBatchedEx(
-    void *, int a_transposed, int b_transposed, int m, int n, int k, const void *alpha, const void *a, int a_kind, int lda, int64_t a_next, const void *b,
-    int b_kind, int ldb, int64_t b_next, const void *beta, void *c, int c_kind, int ldc, int64_t c_next, int count, int summed_in, int) {
-    if (lda < (a_transposed ? k : m) || ldb < (b_transposed ? n : k) || ldc < m || a_kind != c_kind || b_kind != c_kind) return 7;
-    if (summed_in != (c_kind == 1 ? 70 : 68)) return 15;
-    if (getenv("OPFORGE_HOST_DRIVER_FAILS")) return 13;
-    const auto factor = [&](const void *x) { return c_kind == 1 ? *static_cast<const double *>(x) : *static_cast<const float *>(x); };
-    const Elements left{a, a_kind}, right{b, b_kind};
-    Elements made{c, c_kind};
-    for (int64_t i = 0; i < count; ++i)
-        for (int64_t column = 0; column < n; ++column)
-            for (int64_t row = 0; row < m; ++row) {
-                double sum = 0;
-                for (int64_t j = 0; j < k; ++j)
-                    sum += left.get(i * a_next + (a_transposed ? j + row * lda : row + j * lda)) * right.get(i * b_next + (b_transposed ? column + j * ldb : j + column * ldb));
-                const int64_t at = i * c_next + row + column * ldc;
-                made.set(at, factor(alpha) * sum + (factor(beta) ? factor(beta) * made.get(at) : 0));
-            }
-    ++products;
-    return 0;
-}
-
-// How many products there have been, for tests.
-int opforge_host_products() { return products; }
 
 int nvrtcVersion(int *major, int *minor) { return *major = 0, *minor = 1, 0; }
 int nvrtcGetNumSupportedArchs(int *count) { return *count = 2, 0; }

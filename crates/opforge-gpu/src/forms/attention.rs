@@ -6,10 +6,11 @@ use opforge_tile::forms::Attention;
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
+use crate::team::Rows;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-use super::math::exp;
+use super::weights::softmax;
 
 /// What all passes of a call know.
 struct Pass<'c> {
@@ -40,6 +41,9 @@ pub(crate) fn attention(call: &Call<'_>, form: &Attention) -> Result<Program> {
     };
     let mut program = Program::default();
     let len = pass.lead.iter().product::<usize>() * pass.n * pass.m;
+    if len >= 1 << 31 {
+        return Err(call.refuse("input", format!("{len} weights"), "fewer than 2^31 weights"));
+    }
     let weights = Weights(program.scratch(pass.dtype, len));
     pass.scores(&mut program, weights)?;
     pass.softmax(&mut program, weights)?;
@@ -69,6 +73,11 @@ impl Pass<'_> {
         k.tensor(place, &Meta::contiguous(self.dtype, dims), written)
     }
 
+    /// The number of the mask among inputs, if there is one.
+    fn mask(&self) -> usize {
+        if self.form.gradient { 4 } else { 3 }
+    }
+
     fn matrix_dims(&self) -> Vec<usize> {
         [&self.lead[..], &[self.n, self.m]].concat()
     }
@@ -82,7 +91,7 @@ impl Pass<'_> {
 
     fn scores(&self, program: &mut Program, weights: Weights) -> Result<()> {
         let (inputs, dtype) = (self.call.inputs, self.dtype);
-        let mask = if self.form.gradient { 4 } else { 3 };
+        let mask = self.mask();
         self.launch(program, |k| {
             let (q, keys) = (k.input(0, inputs[0]), k.input(1, inputs[1]));
             let scores = self.matrix(k, weights, true);
@@ -120,29 +129,22 @@ impl Pass<'_> {
         })
     }
 
-    /// A query that is let nowhere has no weights at all.
     fn softmax(&self, program: &mut Program, weights: Weights) -> Result<()> {
         let dtype = self.dtype;
         let rows = self.lead.iter().product::<usize>() * self.n;
+        let is_masked = self.call.inputs.len() > self.mask();
         self.launch(program, |k| {
             let Weights(place) = weights;
             let p = k.strided(place, dtype, &[rows, self.m], &[self.m, 1], true);
-            k.teams(rows, self.m, |team, row| {
-                let none = k.constant(f64::NEG_INFINITY, dtype);
-                let greatest = team.fold(none, |j| p.load(&[row, j]), |a, b| a.max(b));
-                let shifted = |j| {
-                    let greatest = greatest.get();
-                    let nowhere = greatest.equals(none);
-                    let term = exp(p.load(&[row, j]) - nowhere.choose(k.constant(0.0, dtype), greatest));
-                    nowhere.choose(k.constant(0.0, dtype), term)
-                };
-                let total = team.sum(dtype, shifted);
-                team.each(|j| {
-                    let total = total.get();
-                    let share = shifted(j) / total;
-                    p.store(&[row, j], greatest.get().equals(none).choose(k.constant(0.0, dtype), share));
-                });
-            });
+            let len = k.size(self.m);
+            k.teams(
+                Rows::dense(rows, self.m),
+                |_| ((), len),
+                |team| {
+                    let weight = softmax(k, team, (dtype, is_masked), |line, j| p.load(&[line.row, j]));
+                    team.each(|line, j| p.store(&[line.row, j], weight(line, j)));
+                },
+            );
         })
     }
 
@@ -183,13 +185,19 @@ impl Pass<'_> {
             let (Weights(of_p), Weights(of_slopes)) = (weights, slopes);
             let flat = |place, written| k.strided(place, self.dtype, &[rows, self.m], &[self.m, 1], written);
             let (p, slope) = (flat(of_p, false), flat(of_slopes, true));
-            k.teams(rows, self.m, |team, row| {
-                let inner = team.sum(self.dtype, |j| p.load(&[row, j]) * slope.load(&[row, j]));
-                team.each(|j| {
-                    let by_score = p.load(&[row, j]) * (slope.load(&[row, j]) - inner.get());
-                    slope.store(&[row, j], by_score * k.constant(self.form.scale.to_f64(), self.dtype));
-                });
-            });
+            let len = k.size(self.m);
+            k.teams(
+                Rows::dense(rows, self.m),
+                |_| ((), len),
+                |team| {
+                    let inner = team.sum(self.dtype, |line, j| p.load(&[line.row, j]) * slope.load(&[line.row, j]));
+                    team.each(|line, j| {
+                        let at = [line.row, j];
+                        let by_score = p.load(&at) * (slope.load(&at) - inner.of(line));
+                        slope.store(&at, by_score * k.constant(self.form.scale.to_f64(), self.dtype));
+                    });
+                },
+            );
         })
     }
 

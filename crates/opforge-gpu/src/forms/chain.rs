@@ -9,6 +9,7 @@ use opforge_trace::Expression;
 use crate::code::Code;
 use crate::kernel::Source;
 use crate::lower::{Call, Target};
+use crate::pack;
 use crate::program::{Place, Program};
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
@@ -87,22 +88,42 @@ pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
         let tensors: Vec<Tensor<'_>> = tensors
             .map(|((place, meta, written), steps)| k.strided(*place, meta.dtype, &dims, steps, *written))
             .collect();
-        k.each_of(&dims, |at| carry_out(k, links, &functions, &tensors, at));
+        let width = pack::width(&dims, memory.iter().zip(&steps).map(|((_, meta, _), steps)| (meta.dtype, &steps[..])));
+        k.each_of(&pack::in_packs(&dims, width), |at| {
+            let given = memory.iter().zip(&tensors).filter(|((.., written), _)| !written);
+            let given: Vec<Vec<Value<'_>>> = given.map(|(_, tensor)| tensor.load_pack(at, width)).collect();
+            let made = memory.iter().zip(&tensors).filter(|((.., written), _)| *written);
+            let made: Vec<&Tensor<'_>> = made.map(|(_, tensor)| tensor).collect();
+            let mut results = vec![Vec::new(); made.len()];
+            for i in 0..width {
+                let elements = given.iter().map(|pack| pack[i]);
+                for (results, result) in results.iter_mut().zip(carry_out(k, links, &functions, elements)) {
+                    results.push(result);
+                }
+            }
+            for (tensor, results) in made.iter().zip(&results) {
+                tensor.store_pack(at, results);
+            }
+        });
         Ok(())
     })?;
     Ok(program)
 }
 
-/// Computes one element of every link; `tensors` are those of [`in_memory`].
-fn carry_out<'a>(code: &'a Code, links: &[Link<'_>], functions: &[Function], tensors: &[Tensor<'a>], at: &[Value<'a>]) {
-    let (mut made, mut tensors): (Vec<Vec<Value<'a>>>, _) = (Vec::new(), tensors.iter());
-    let mut next = || tensors.next().expect("a tensor for each that is in memory");
+/// One element of every output that is kept, of an element of every input in memory: both in the order of [`in_memory`].
+fn carry_out<'a>(
+    code: &'a Code,
+    links: &[Link<'_>],
+    functions: &[Function],
+    mut given: impl Iterator<Item = Value<'a>>,
+) -> Vec<Value<'a>> {
+    let (mut made, mut stored): (Vec<Vec<Value<'a>>>, _) = (Vec::new(), Vec::new());
     for (link, function) in links.iter().zip(functions) {
         let elements: Vec<Value<'a>> = link
             .inputs
             .iter()
             .map(|(operand, _)| match *operand {
-                Operand::Given(_) => next().load(at),
+                Operand::Given(_) => given.next().expect("an element for each that is in memory"),
                 Operand::Made(link, output) => made[link][output],
             })
             .collect();
@@ -111,12 +132,13 @@ fn carry_out<'a>(code: &'a Code, links: &[Link<'_>], functions: &[Function], ten
         for ((meta, output), result) in link.outputs.iter().zip(results) {
             let result = result.to(meta.dtype.compute());
             if output.is_some() {
-                next().store(at, result);
+                stored.push(result);
             }
             kept.push(rounded(code, result, meta.dtype));
         }
         made.push(kept);
     }
+    stored
 }
 
 /// A value as further links read it: as it would be in memory.

@@ -1,7 +1,7 @@
 //! Elements read at integer indices.
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_tile::forms::{Combine, Index, Indices, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax, Running};
 
 use crate::code::Code;
 use crate::kernel::INDEX;
@@ -10,8 +10,11 @@ use crate::program::{Fault, Place, Program};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
+use super::index_slices;
 use super::index_write::{self, Written};
 use super::moved::Words;
+use super::scan::States;
+use super::scan_groups::{self, Ends};
 
 pub(crate) fn index(call: &Call<'_>, form: &Index) -> Result<Program> {
     let whole = |indices: Indices| match indices.part {
@@ -122,18 +125,24 @@ pub(crate) fn positions<'a>(
 }
 
 fn read(call: &Call<'_>, named: Named, axis: usize, on_max: OnMax) -> Result<Program> {
-    let (input, ids) = (call.inputs[0], &call.inputs[1..]);
-    check_indices(call, ids)?;
+    check_indices(call, &call.inputs[1..])?;
+    match named {
+        Named::Elements => read_elements(call, axis, on_max),
+        Named::Slices => index_slices::read(call, axis, call.inputs[1].rank(), on_max, false),
+        Named::Tuples => index_slices::read(call, axis, 1, on_max, true),
+    }
+}
+
+fn read_elements(call: &Call<'_>, axis: usize, on_max: OnMax) -> Result<Program> {
+    let (input, ids) = (call.inputs[0], call.inputs[1]);
     let (x, y) = (Words::of(input), Words::of(call.outputs[0]));
-    let taken = if named == Named::Slices { ids[0].rank() } else { 1 };
-    let lengths = &input.dims()[axis..axis + ids.len()];
     call.one(|k| {
         let of = k.strided(Place::Input(0), x.dtype, &x.dims, &x.stride, false);
         let to = k.strided(Place::Output(0), y.dtype, &y.dims, &y.stride, true);
-        let ids: Vec<Tensor<'_>> = ids.iter().enumerate().map(|(i, meta)| k.input(i + 1, meta)).collect();
+        let (len, ids) = (input.dims()[axis], k.input(1, ids));
         k.each_of(&y.dims, |at| {
-            let (places, inside) = positions(k, &ids, named, on_max, lengths, at, axis);
-            let from = [&at[..axis], &places, &at[axis + taken..]].concat();
+            let (place, inside) = position(k, ids.load(&at[..ids.dims.len()]), len, on_max, false);
+            let from = [&at[..axis], &[place], &at[axis + 1..]].concat();
             let element = k.var(k.constant(0i64, x.dtype));
             k.when(inside, || element.set(of.load(&from)));
             to.store(at, element.get());
@@ -142,26 +151,27 @@ fn read(call: &Call<'_>, named: Named, axis: usize, on_max: OnMax) -> Result<Pro
     })
 }
 
-/// One thread goes through all elements: places are in order.
+/// Elements are counted along the tensor: that tells where the indices of one go.
 fn nonzero(call: &Call<'_>) -> Result<Program> {
     let (input, output) = (call.inputs[0], call.outputs[0]);
     call.real(&[input])?;
-    call.one(|k| {
-        let (x, y) = (k.input(0, input), k.output(0, output));
-        k.each(1, |_| {
-            let (count, most) = (k.var(k.index(0)), k.size(output.dims()[0]));
-            k.repeat(k.size(input.elem_count()), |i| {
-                let (at, n) = (k.unravelled(i, &x.dims), count.get());
-                k.when(x.load(&at).to(DType::Bool) & n.lt(most), || {
+    let (counts, mut program) = (States::new(Running::Sum, INDEX, INDEX), Program::default());
+    scan_groups::run(call.target, &mut program, &counts, [1, input.elem_count()], |k| {
+        let (x, y, most) = (k.input(0, input), k.output(0, output), k.size(output.dims()[0]));
+        let of = x.clone();
+        Ends {
+            state: Box::new(move |_, i| vec![of.load(&k.unravelled(i, &of.dims)).to(DType::Bool).to(INDEX)]),
+            keep: Box::new(move |_, i, count| {
+                let at = k.unravelled(i, &x.dims);
+                k.when(x.load(&at).to(DType::Bool) & count[0].le(most), || {
                     for (d, &place) in at.iter().enumerate() {
-                        y.store(&[n, k.index(d)], place.to(y.dtype.compute()));
+                        y.store(&[count[0] - 1, k.index(d)], place.to(y.dtype.compute()));
                     }
-                    count.set(n + 1);
                 });
-            });
-        });
-        Ok(())
-    })
+            }),
+        }
+    })?;
+    Ok(program)
 }
 
 fn exchange(call: &Call<'_>) -> Result<Program> {

@@ -1,6 +1,7 @@
-//! Elements written at integer indices: a thread for each line of indices, in order, so that results are the same at every run.
+//! Elements written at integer indices, in their order, so that results are the same at every run: by a thread for each line of indices, or for each place that
+//! is named, once indices are sorted.
 
-use opforge_core::{DType, Result};
+use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::{Combine, OnMax};
 
 use crate::code::Code;
@@ -10,6 +11,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 
 use super::index::{Named, check_indices, positions};
+use super::index_sorted;
 use super::moved::Words;
 
 /// How elements are written.
@@ -21,24 +23,37 @@ pub(crate) struct Written {
 }
 
 /// A tensor's dtype, lengths and strides.
-type Seen = (DType, Vec<usize>, Vec<usize>);
+pub(super) type Seen = (DType, Vec<usize>, Vec<usize>);
+
+/// A call that writes: the tensors as they are written, and what is written of the source.
+pub(super) struct Writing<'a> {
+    pub call: &'a Call<'a>,
+    pub form: &'a Written,
+    pub ids: &'a [&'a Meta],
+    pub source: Seen,
+    pub output: Seen,
+    /// The lengths of what is written: of elements, as many as there are indices; a source may have more.
+    pub visited: Vec<usize>,
+    /// Its dimensions that indices go through, from the axis on.
+    pub along: usize,
+}
 
 pub(crate) fn write(call: &Call<'_>, form: &Written) -> Result<Program> {
-    let (base, output, last) = (call.inputs[0], call.outputs[0], call.inputs.len() - 1);
+    let (base, last) = (call.inputs[0], call.inputs.len() - 1);
     let (ids, source) = (&call.inputs[1..last], call.inputs[last]);
     check_indices(call, ids)?;
     let moves = form.how == Combine::Set;
     if !moves {
         call.real(&[base])?;
     }
-    let seen = |meta: &opforge_core::Meta| -> Seen {
+    let seen = |meta: &Meta| -> Seen {
         if !moves {
             return (meta.dtype, meta.dims().to_vec(), meta.layout.stride().to_vec());
         }
         let words = Words::of(meta);
         (words.dtype, words.dims, words.stride)
     };
-    let (from, to, all) = (seen(source), seen(output), seen(base));
+    let (from, to, all) = (seen(source), seen(call.outputs[0]), seen(base));
     let mut program = Program::default();
     program.launch(call.target, |k| {
         let x = k.strided(Place::Input(0), all.0, &all.1, &all.2, false);
@@ -49,40 +64,79 @@ pub(crate) fn write(call: &Call<'_>, form: &Written) -> Result<Program> {
     if source.elem_count() == 0 || ids.iter().any(|ids| ids.elem_count() == 0) {
         return Ok(program);
     }
-    // Of elements, as many are written as there are indices; a source may have more.
     let mut visited = from.1.clone();
     if form.named == Named::Elements {
         visited[..ids[0].rank()].copy_from_slice(ids[0].dims());
     }
     let along = if form.named == Named::Slices { ids[0].rank() } else { 1 };
-    let (axis, taken) = (form.axis, ids.len());
-    let lengths = &base.dims()[axis..axis + taken];
-    let beside = [&visited[..axis], &visited[axis + along..]].concat();
-    program.launch(call.target, |k| {
-        let y = k.strided(Place::Output(0), to.0, &to.1, &to.2, true);
-        let source = k.strided(Place::Input(last), from.0, &from.1, &from.2, false);
-        let ids = ids.iter().enumerate().map(|(i, meta)| k.input(i + 1, meta)).collect::<Vec<Tensor<'_>>>();
-        let walked: Vec<Value<'_>> = visited[axis..axis + along].iter().map(|&n| k.size(n)).collect();
-        let count = k.size(visited[axis..axis + along].iter().product());
-        k.each_of(&beside, |other| {
-            k.repeat(count, |i| {
-                let own = k.unravelled(i, &walked);
-                let at = [&other[..axis], &own, &other[axis..]].concat();
-                let (places, inside) = positions(k, &ids, form.named, form.on_max, lengths, &at, axis);
-                k.when(inside, || {
-                    let place = y.place(&[&other[..axis], &places, &other[axis..]].concat());
-                    let (new, old) = (source.load(&at), y.load_at(place));
-                    y.store_at(place, combined(k, form.how, old, new));
-                });
-            });
-        });
-        Ok(())
-    })?;
+    let writing = Writing { call, form, ids, source: from, output: to, visited, along };
+    if writing.count() >= 64 && writing.beside().iter().product::<usize>() < 1 << 16 {
+        index_sorted::write(&writing, &mut program)?;
+    } else {
+        writing.in_order(&mut program)?;
+    }
     Ok(program)
 }
 
+impl<'a> Writing<'a> {
+    /// How many indices there are for each thing that is written.
+    pub fn count(&self) -> usize {
+        self.visited[self.form.axis..][..self.along].iter().product()
+    }
+
+    /// The lengths of the dimensions beside those that indices go through.
+    pub fn beside(&self) -> Vec<usize> {
+        [&self.visited[..self.form.axis], &self.visited[self.form.axis + self.along..]].concat()
+    }
+
+    /// The lengths of the axes that indices name places in.
+    pub fn lengths(&self) -> &'a [usize] {
+        &self.call.inputs[0].dims()[self.form.axis..][..self.ids.len()]
+    }
+
+    pub fn output<'k>(&self, k: &'k Code) -> Tensor<'k> {
+        k.strided(Place::Output(0), self.output.0, &self.output.1, &self.output.2, true)
+    }
+
+    pub fn source<'k>(&self, k: &'k Code) -> Tensor<'k> {
+        let place = Place::Input(self.ids.len() + 1);
+        k.strided(place, self.source.0, &self.source.1, &self.source.2, false)
+    }
+
+    pub fn indices<'k>(&self, k: &'k Code) -> Vec<Tensor<'k>> {
+        self.ids.iter().enumerate().map(|(i, meta)| k.input(i + 1, meta)).collect()
+    }
+
+    /// The lengths of the dimensions that indices go through.
+    pub fn walked<'k>(&self, k: &'k Code) -> Vec<Value<'k>> {
+        self.visited[self.form.axis..][..self.along].iter().map(|&n| k.size(n)).collect()
+    }
+
+    /// A thread for each element beside them goes through all indices.
+    fn in_order(&self, program: &mut Program) -> Result<()> {
+        let &Written { named, axis, on_max, how } = self.form;
+        program.launch(self.call.target, |k| {
+            let (y, source, ids) = (self.output(k), self.source(k), self.indices(k));
+            let walked = self.walked(k);
+            k.each_of(&self.beside(), |other| {
+                k.repeat(k.size(self.count()), |i| {
+                    let own = k.unravelled(i, &walked);
+                    let at = [&other[..axis], &own, &other[axis..]].concat();
+                    let (places, inside) = positions(k, &ids, named, on_max, self.lengths(), &at, axis);
+                    k.when(inside, || {
+                        let place = y.place(&[&other[..axis], &places, &other[axis..]].concat());
+                        let (new, old) = (source.load(&at), y.load_at(place));
+                        y.store_at(place, combined(k, how, old, new));
+                    });
+                });
+            });
+            Ok(())
+        })
+    }
+}
+
 /// What is there afterwards.
-fn combined<'a>(k: &'a Code, how: Combine, old: Value<'a>, new: Value<'a>) -> Value<'a> {
+pub(super) fn combined<'a>(k: &'a Code, how: Combine, old: Value<'a>, new: Value<'a>) -> Value<'a> {
     let truth = old.dtype() == DType::Bool;
     let number = |x: Value<'a>| if truth { x.to(DType::U8) } else { x };
     let (a, b) = (number(old), number(new));

@@ -9,6 +9,14 @@ use crate::program::{Place, Program};
 use crate::tensor::collapsed;
 use crate::value::Value;
 
+use super::transposed::Transposed;
+
+/// Words that a thread copies.
+const WORDS: usize = 4;
+
+/// Words from which on there are threads enough if each copies several.
+const MANY: usize = 1 << 20;
+
 /// A tensor as words: elements of more than four bytes have a dimension more.
 pub(crate) struct Words {
     pub dtype: DType,
@@ -86,14 +94,35 @@ fn copy(
     to: &[usize],
     first: usize,
 ) -> Result<()> {
-    let (dims, steps) = collapsed(dims, &[from.1, to]);
+    let (mut dims, steps) = collapsed(dims, &[from.1, to]);
+    let transposed = Transposed::of(&dims, &steps[0], &steps[1]);
+    let shared = if transposed.is_none() { shortened(&mut dims) } else { None };
     program.launch(call.target, |k| {
         let x = k.strided(from.0, dtype, &dims, &steps[0], false);
         let y = k.strided(Place::Output(0), dtype, &dims, &steps[1], true);
         let first = k.size(first);
-        k.each_of(&dims, |at| y.store_at(y.place(at) + first, x.load(at)));
+        if let Some(transposed) = transposed {
+            transposed.write(k, &dims, &x, &y, first);
+            return Ok(());
+        }
+        let apart = [0, 1].map(|side| k.size(shared.map_or(0, |d| dims[d] * steps[side][d])));
+        k.each_of(&dims, |at| {
+            let (from, to) = (x.place(at), y.place(at) + first);
+            let count = if shared.is_some() { WORDS } else { 1 };
+            let words: Vec<_> = (0..count).map(|n| x.load_at(from + apart[0] * n)).collect();
+            words.into_iter().enumerate().for_each(|(n, word)| y.store_at(to + apart[1] * n, word));
+        });
         Ok(())
     })
+}
+
+/// Shortens the first dimension that can be, to be walked through in as many places at once as a thread moves words, so that a thread waits for all of them
+/// together; which one it is. None where there are few words.
+fn shortened(dims: &mut [usize]) -> Option<usize> {
+    let many = dims.iter().product::<usize>() >= MANY;
+    let d = dims.iter().position(|len| many && *len > 0 && len.is_multiple_of(WORDS))?;
+    dims[d] /= WORDS;
+    Some(d)
 }
 
 fn clear(call: &Call<'_>, program: &mut Program, y: &Words) -> Result<()> {

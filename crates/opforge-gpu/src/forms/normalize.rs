@@ -6,10 +6,12 @@ use opforge_tile::forms::Normalize;
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
+use crate::team::Rows;
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
 
-use super::normalize_sets::{channels, sets, sets_gradient};
+use super::normalize_sets::{channels, sets};
+use super::normalize_sets_gradient::sets_gradient;
 use super::scan::Lines;
 
 pub(crate) fn normalize(call: &Call<'_>, form: &Normalize) -> Result<Program> {
@@ -32,8 +34,13 @@ pub(crate) struct Flat<'a> {
 }
 
 pub(crate) fn flat<'a>(k: &'a Code, place: Place, meta: &Meta) -> Flat<'a> {
+    numbered(k, place, meta, matches!(place, Place::Output(_)))
+}
+
+/// As [`flat`], of an output too that an earlier launch has written.
+pub(crate) fn numbered<'a>(k: &'a Code, place: Place, meta: &Meta, written: bool) -> Flat<'a> {
     let (dims, steps) = collapsed(meta.dims(), &[meta.layout.stride()]);
-    let of = k.strided(place, meta.dtype, &dims, &steps[0], matches!(place, Place::Output(_)));
+    let of = k.strided(place, meta.dtype, &dims, &steps[0], written);
     Flat { of, dtype: meta.dtype }
 }
 
@@ -63,27 +70,30 @@ fn rows(call: &Call<'_>, eps: f64, centered: bool) -> Result<Program> {
         let statistics = call.outputs.iter().enumerate().skip(1);
         let statistics: Vec<_> = statistics.map(|(i, meta)| flat(k, Place::Output(i), meta)).collect();
         let lengths: Vec<Value<'_>> = others.iter().map(|&n| k.size(n)).collect();
-        k.teams(others.iter().product(), x.dims()[axis], |team, row| {
-            let at = k.unravelled(row, &lengths);
-            let total = centered.then(|| team.sum(dtype, |i| x_of.load(&at, i)));
-            let count = team.count(dtype);
-            let mean = || total.map(|total| total.get() / count);
-            let distance = |i| mean().map_or_else(|| x_of.load(&at, i), |mean| x_of.load(&at, i) - mean);
-            let squares = team.sum(dtype, |i| {
-                let distance = distance(i);
+        let len = k.size(x.dims()[axis]);
+        let locate = |row| (k.unravelled(row, &lengths), len);
+        k.teams(Rows::dense(others.iter().product(), x.dims()[axis]), locate, |team| {
+            let total = centered.then(|| team.sum(dtype, |line, i| x_of.load(&line.at, i)));
+            let mean = team.number(|line| total.map(|total| total.of(line) / line.count(dtype)));
+            let distance = team.element(|line, i| {
+                let x = x_of.load(&line.at, i);
+                mean(line).map_or(x, |mean| x - mean)
+            });
+            let squares = team.sum(dtype, |line, i| {
+                let distance = distance(line, i);
                 distance * distance
             });
-            let rstd = || inverse_root(squares.get() / count, eps);
-            team.each(|i| {
-                let mut result = distance(i) * rstd();
+            let rstd = team.number(|line| inverse_root(squares.of(line) / line.count(dtype), eps));
+            team.each(|line, i| {
+                let mut result = distance(line, i) * rstd(line);
                 result = weight.as_ref().map_or(result, |weight| result * weight.load(&[i]));
                 result = bias.as_ref().map_or(result, |bias| result + bias.load(&[i]));
-                y_of.store(&at, i, result);
+                y_of.store(&line.at, i, result);
             });
-            team.once(|| {
-                let found = mean().into_iter().chain([rstd()]);
+            team.once(|line| {
+                let found = mean(line).into_iter().chain([rstd(line)]);
                 for (tensor, number) in statistics.iter().zip(found) {
-                    tensor.store(row, number);
+                    tensor.store(line.row, number);
                 }
             });
         });
@@ -102,19 +112,20 @@ fn rows_gradient(call: &Call<'_>, centered: bool) -> Result<Program> {
         let weight = call.inputs.get(of.inputs).map(|meta| k.input(of.inputs, meta));
         let dx = Lines::new(k, Place::Output(0), call.outputs[0], axis);
         let lengths: Vec<Value<'_>> = others.iter().map(|&n| k.size(n)).collect();
-        k.teams(rows, x.dims()[axis], |team, row| {
-            let at = k.unravelled(row, &lengths);
-            let weighted = |i| {
-                let g = of.g(&at, i);
+        let len = k.size(x.dims()[axis]);
+        let locate = |row| (k.unravelled(row, &lengths), len);
+        k.teams(Rows::dense(rows, x.dims()[axis]), locate, |team| {
+            let weighted = team.element(|line, i| {
+                let g = of.g(&line.at, i);
                 weight.as_ref().map_or(g, |weight| g * weight.load(&[i]))
-            };
-            let of_g = centered.then(|| team.sum(dtype, weighted));
-            let of_gh = team.sum(dtype, |i| weighted(i) * of.h(&at, row, i));
-            let count = team.count(dtype);
-            team.each(|i| {
-                let mut inner = weighted(i) - of.h(&at, row, i) * (of_gh.get() / count);
-                inner = of_g.map_or(inner, |of_g| inner - of_g.get() / count);
-                dx.store(&at, i, inner * of.rstd(row));
+            });
+            let of_g = centered.then(|| team.sum(dtype, &weighted));
+            let of_gh = team.sum(dtype, |line, i| weighted(line, i) * of.h(&line.at, line.row, i));
+            team.each(|line, i| {
+                let count = line.count(dtype);
+                let mut inner = weighted(line, i) - of.h(&line.at, line.row, i) * (of_gh.of(line) / count);
+                inner = of_g.map_or(inner, |of_g| inner - of_g.of(line) / count);
+                dx.store(&line.at, i, inner * of.rstd(line.row));
             });
         });
         Ok(())

@@ -1,231 +1,177 @@
-//! Normalisation of sets of elements (batch and group norm), and its gradients.
+//! Normalisation of sets of elements: batch and group norm. Sets that are few and long are gone through by parts, whose means and variances are combined
+//! as by Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 
-use opforge_core::{Meta, Result};
+use opforge_core::{DType, Result};
 use opforge_tile::forms::Over;
 
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
+use crate::team::{Found, Line, Rows, Team};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-use super::normalize::{Flat, flat, inverse_root};
-
-/// How `[batch, channels, ..]` is divided: sets, each of so many runs of a plane.
-struct Sets {
-    over: Over,
-    batch: usize,
-    channels: usize,
-    plane: Vec<usize>,
-}
-
-impl Sets {
-    fn new(meta: &Meta, over: Over) -> Self {
-        let dims = meta.dims();
-        Sets { over, batch: dims[0], channels: dims[1], plane: dims[2..].to_vec() }
-    }
-
-    fn count(&self) -> usize {
-        match self.over {
-            Over::Batch => self.channels,
-            Over::Groups(groups) => self.batch * groups,
-        }
-    }
-
-    /// The planes of a set.
-    fn runs(&self) -> usize {
-        match self.over {
-            Over::Batch => self.batch,
-            Over::Groups(groups) => self.channels / groups.max(1),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.runs() * self.plane.iter().product::<usize>()
-    }
-
-    fn written<'a>(&self, k: &'a Code) -> SetsOf<'a> {
-        let sizes = self.plane.iter().map(|&n| k.size(n)).collect();
-        let groups = match self.over {
-            Over::Batch => None,
-            Over::Groups(groups) => Some(k.size(groups)),
-        };
-        SetsOf { k, groups, runs: k.size(self.runs()), plane: k.size(self.plane.iter().product()), sizes }
-    }
-}
-
-/// The same in a kernel.
-struct SetsOf<'a> {
-    k: &'a Code,
-    groups: Option<Value<'a>>,
-    runs: Value<'a>,
-    plane: Value<'a>,
-    sizes: Vec<Value<'a>>,
-}
-
-impl<'a> SetsOf<'a> {
-    /// The batch's element and the channel of a set's run.
-    fn run(&self, set: Value<'a>, run: Value<'a>) -> [Value<'a>; 2] {
-        match self.groups {
-            None => [run, set],
-            Some(groups) => [set / groups, set % groups * self.runs + run],
-        }
-    }
-
-    /// Where in the tensor element `i` of a set is.
-    fn at(&self, set: Value<'a>, i: Value<'a>) -> Vec<Value<'a>> {
-        let mut at = self.run(set, i / self.plane).to_vec();
-        at.extend(self.k.unravelled(i % self.plane, &self.sizes));
-        at
-    }
-
-    /// The set of an element of a batch and a channel.
-    fn set(&self, batch: Value<'a>, channel: Value<'a>) -> Value<'a> {
-        match self.groups {
-            None => channel,
-            Some(groups) => batch * groups + channel / self.runs,
-        }
-    }
-}
+use super::normalize::{Flat, flat, inverse_root, numbered};
+use super::sets::{Part, Parts, Sets, SetsOf, sum};
 
 pub(super) fn sets(call: &Call<'_>, over: Over, eps: f64) -> Result<Program> {
-    let (x, dtype) = (call.inputs[0], call.inputs[0].dtype.compute());
-    let sets = Sets::new(x, over);
-    call.one(|k| {
-        let of = sets.written(k);
-        let (x, y) = (k.input(0, x), k.output(0, call.outputs[0]));
-        let parameter = |i: usize| call.inputs.get(i).map(|meta| flat(k, Place::Input(i), meta));
-        let (weight, bias) = (parameter(1), parameter(2));
-        let statistics = [1, 2].map(|i| flat(k, Place::Output(i), call.outputs[i]));
-        k.teams(sets.count(), sets.len(), |team, set| {
-            let count = team.count(dtype);
-            let total = team.sum(dtype, |i| x.load(&of.at(set, i)));
-            let mean = || total.get() / count;
-            let squares = team.sum(dtype, |i| {
-                let distance = x.load(&of.at(set, i)) - mean();
-                distance * distance
-            });
-            let variance = || squares.get() / count;
-            team.each(|i| {
-                let at = of.at(set, i);
-                let mut result = (x.load(&at) - mean()) * inverse_root(variance(), eps);
-                result = weight.as_ref().map_or(result, |weight| result * weight.load(at[1]));
-                result = bias.as_ref().map_or(result, |bias| result + bias.load(at[1]));
-                y.store(&at, result);
-            });
-            team.once(|| {
-                for (tensor, number) in statistics.iter().zip([mean(), variance()]) {
-                    tensor.store(set, number);
-                }
-            });
+    let sets = Sets::new(over, &[(Place::Input(0), call.inputs[0]), (Place::Output(0), call.outputs[0])]);
+    match sets.parts() {
+        None => call.one(|k| {
+            whole(k, call, &sets, eps);
+            Ok(())
+        }),
+        Some(parts) => by_parts(call, &sets, parts, eps),
+    }
+}
+
+/// A team for each set.
+fn whole(k: &Code, call: &Call<'_>, sets: &Sets, eps: f64) {
+    let (of, x, y) = (sets.written(k), sets.tensor(k, 0), sets.tensor(k, 1));
+    let (dtype, affine) = (x.dtype.compute(), Affine::new(k, call));
+    let statistics = [1, 2].map(|i| flat(k, Place::Output(i), call.outputs[i]));
+    sets.teams(k, sets.whole(), |team| {
+        let moments = Moments::new(team, &of, &x);
+        let variance = team.number(|line| moments.squares.of(line) / of.count(line, dtype));
+        team.each(|line, i| {
+            let at = of.at(&line.at, i);
+            let rstd = inverse_root(variance(line), eps);
+            let values = affine.normalized(x.load_pack(&at, of.width), moments.mean(&of, line), rstd, at[1]);
+            y.store_pack(&at, &values);
         });
-        Ok(())
-    })
+        team.once(|line| {
+            for (tensor, number) in statistics.iter().zip([moments.mean(&of, line), variance(line)]) {
+                tensor.store(line.row, number);
+            }
+        });
+    });
 }
 
-/// What gradients of sets are made of.
-struct Gradient<'a> {
-    x: Tensor<'a>,
-    g: Tensor<'a>,
-    mean: Flat<'a>,
-    variance: Flat<'a>,
-    eps: f64,
+/// What is found of a set, or a part of one.
+struct Moments<'a> {
+    total: Found<'a>,
+    /// The sum of squared distances from the mean.
+    squares: Found<'a>,
+    dtype: DType,
 }
 
-impl<'a> Gradient<'a> {
-    fn new(k: &'a Code, call: &Call<'_>, eps: f64) -> Self {
-        let flat = |i: usize| flat(k, Place::Input(i), call.inputs[i]);
-        let (x, g) = (k.input(0, call.inputs[0]), k.input(1, call.inputs[1]));
-        Gradient { x, g, mean: flat(2), variance: flat(3), eps }
+impl<'a> Moments<'a> {
+    fn new(team: &Team<'_, 'a, Part<'a>>, of: &SetsOf<'a>, x: &Tensor<'a>) -> Self {
+        let dtype = x.dtype.compute();
+        let pack = team.element(|line, i| x.load_pack(&of.at(&line.at, i), of.width));
+        let total = team.sum(dtype, |line, i| sum(&pack(line, i)));
+        let squares = team.sum(dtype, |line, i| {
+            let mean = total.of(line) / of.count(line, dtype);
+            let square = |x: Value<'a>| {
+                let distance = x - mean;
+                distance * distance
+            };
+            sum(&pack(line, i).into_iter().map(square).collect::<Vec<_>>())
+        });
+        Moments { total, squares, dtype }
     }
 
-    fn rstd(&self, set: Value<'a>) -> Value<'a> {
-        inverse_root(self.variance.load(set), self.eps).to(self.x.dtype.compute())
-    }
-
-    /// The gradient that arrives, times the weight.
-    fn weighted(&self, weight: &Option<Flat<'a>>, at: &[Value<'a>]) -> Value<'a> {
-        let g = self.g.load(at);
-        weight.as_ref().map_or(g, |weight| g * weight.load(at[1]))
-    }
-
-    /// The normalised element.
-    fn h(&self, at: &[Value<'a>], set: Value<'a>) -> Value<'a> {
-        (self.x.load(at) - self.mean.load(set).to(self.x.dtype.compute())) * self.rstd(set)
+    fn mean(&self, of: &SetsOf<'a>, line: &Line<'a, Part<'a>>) -> Value<'a> {
+        self.total.of(line) / of.count(line, self.dtype)
     }
 }
 
-pub(super) fn sets_gradient(call: &Call<'_>, over: Over, eps: f64) -> Result<Program> {
+/// Means and squares of parts, those of sets, and then the elements.
+fn by_parts(call: &Call<'_>, sets: &Sets, parts: Parts, eps: f64) -> Result<Program> {
     let dtype = call.inputs[0].dtype.compute();
-    let sets = Sets::new(call.inputs[0], over);
     let mut program = Program::default();
+    let places = [(); 2].map(|()| program.scratch(dtype, parts.count * sets.count()));
     program.launch(call.target, |k| {
-        let (of, from) = (sets.written(k), Gradient::new(k, call, eps));
-        let weight = call.inputs.get(4).map(|meta| flat(k, Place::Input(4), meta));
-        let dx = k.output(0, call.outputs[0]);
-        k.teams(sets.count(), sets.len(), |team, set| {
-            let count = team.count(dtype);
-            let of_g = team.sum(dtype, |i| from.weighted(&weight, &of.at(set, i)));
-            let of_gh = team.sum(dtype, |i| {
-                let at = of.at(set, i);
-                from.weighted(&weight, &at) * from.h(&at, set)
-            });
-            team.each(|i| {
-                let at = of.at(set, i);
-                let inner = from.weighted(&weight, &at) - of_g.get() / count - from.h(&at, set) * (of_gh.get() / count);
-                dx.store(&at, inner * from.rstd(set));
+        let (of, x) = (sets.written(k), sets.tensor(k, 0));
+        let found = places.map(|place| k.strided(place, dtype, &[parts.count * sets.count()], &[1], true));
+        sets.teams(k, parts, |team| {
+            let moments = Moments::new(team, &of, &x);
+            team.once(|line| {
+                found[0].store(&[line.row], moments.mean(&of, line));
+                found[1].store(&[line.row], moments.squares.of(line));
             });
         });
         Ok(())
     })?;
-    if call.outputs.len() > 1 {
-        parameters_gradient(call, &mut program, &sets, eps)?;
-    }
+    program.launch(call.target, |k| {
+        combined(k, call, sets, parts, places);
+        Ok(())
+    })?;
+    program.launch(call.target, |k| {
+        let (x, y, affine) = (sets.tensor(k, 0), sets.tensor(k, 1), Affine::new(k, call));
+        let [mean, variance] = [1, 2].map(|i| numbered(k, Place::Output(i), call.outputs[i], false));
+        sets.each(k, |at, set| {
+            let (mean, rstd) = (mean.load(set).to(dtype), inverse_root(variance.load(set).to(dtype), eps));
+            y.store_pack(at, &affine.normalized(x.load_pack(at, sets.width()), mean, rstd, at[1]));
+        });
+        Ok(())
+    })?;
     Ok(program)
 }
 
-/// The gradients of weight and bias: for groups, a number a channel and element of the batch.
-fn parameters_gradient(call: &Call<'_>, program: &mut Program, sets: &Sets, eps: f64) -> Result<()> {
-    let whole = matches!(sets.over, Over::Batch);
-    let plane: usize = sets.plane.iter().product();
-    let (slots, len) = if whole { (sets.channels, sets.batch * plane) } else { (sets.batch * sets.channels, plane) };
-    let dtype = call.outputs[1].dtype.compute();
-    program.launch(call.target, |k| {
-        let (of, from) = (sets.written(k), Gradient::new(k, call, eps));
-        let sums = call.outputs.iter().enumerate().skip(1).map(|(i, meta)| flat(k, Place::Output(i), meta));
-        let sums: Vec<_> = sums.collect();
-        let channels = k.size(sets.channels);
-        k.teams(slots, len, |team, slot| {
-            let place = |i| {
-                let (batch, channel) = if whole { (i / of.plane, slot) } else { (slot / channels, slot % channels) };
-                let mut at = vec![batch, channel];
-                at.extend(k.unravelled(i % of.plane, &of.sizes));
-                at
-            };
-            let by_h = team.sum(dtype, |i| {
-                let at = place(i);
-                (from.g.load(&at) * from.h(&at, of.set(at[0], at[1]))).to(dtype)
+/// Mean and variance of each set, of those of its parts.
+fn combined<'a>(k: &'a Code, call: &Call<'_>, sets: &Sets, parts: Parts, places: [Place; 2]) {
+    let (dtype, count) = (call.inputs[0].dtype.compute(), sets.count());
+    let [means, squares] = places.map(|place| k.strided(place, dtype, &[parts.count, count], &[count, 1], false));
+    let statistics = [1, 2].map(|i| flat(k, Place::Output(i), call.outputs[i]));
+    let (number, all, most) = (k.size(parts.count), k.size(sets.len()), k.size(parts.len * sets.width()));
+    let elements = |part: Value<'a>| (all - part * most).min(most).to(dtype);
+    let rows = Rows { count, len: parts.count, across: count > 1 };
+    k.teams(
+        rows,
+        |_| ((), number),
+        |team| {
+            let all = all.to(dtype);
+            let total = team.sum(dtype, |line, i| elements(i) * means.load(&[i, line.row]));
+            let mean = team.number(|line| total.of(line) / all);
+            let sum = team.sum(dtype, |line, i| {
+                let distance = means.load(&[i, line.row]) - mean(line);
+                squares.load(&[i, line.row]) + elements(i) * (distance * distance)
             });
-            let alone = team.sum(dtype, |i| from.g.load(&place(i)).to(dtype));
-            team.once(|| {
-                for (tensor, sum) in sums.iter().zip([by_h, alone]) {
-                    tensor.store(slot, sum.get());
+            team.once(|line| {
+                for (tensor, number) in statistics.iter().zip([mean(line), sum.of(line) / all]) {
+                    tensor.store(line.row, number);
                 }
             });
-        });
-        Ok(())
-    })
+        },
+    );
+}
+
+/// The weight and the bias of channels.
+struct Affine<'a> {
+    weight: Option<Flat<'a>>,
+    bias: Option<Flat<'a>>,
+}
+
+impl<'a> Affine<'a> {
+    fn new(k: &'a Code, call: &Call<'_>) -> Self {
+        let parameter = |i: usize| call.inputs.get(i).map(|meta| flat(k, Place::Input(i), meta));
+        Affine { weight: parameter(1), bias: parameter(2) }
+    }
+
+    /// Values of a channel, normalised.
+    fn normalized(&self, x: Vec<Value<'a>>, mean: Value<'a>, rstd: Value<'a>, channel: Value<'a>) -> Vec<Value<'a>> {
+        let [weight, bias] = [&self.weight, &self.bias].map(|of| of.as_ref().map(|of| of.load(channel)));
+        let value = |x: Value<'a>| {
+            let mut result = (x - mean) * rstd;
+            result = weight.map_or(result, |weight| result * weight);
+            bias.map_or(result, |bias| result + bias)
+        };
+        x.into_iter().map(value).collect()
+    }
 }
 
 /// `(x - center) scale + shift`
 pub(super) fn channels(call: &Call<'_>) -> Result<Program> {
     let dtype = call.inputs[0].dtype.compute();
+    let sets = Sets::new(Over::Batch, &[(Place::Input(0), call.inputs[0]), (Place::Output(0), call.outputs[0])]);
     call.one(|k| {
-        let (x, y) = (k.input(0, call.inputs[0]), k.output(0, call.outputs[0]));
-        let [center, scale, shift] = [1, 2, 3].map(|i| flat(k, Place::Input(i), call.inputs[i]));
-        k.each_of(call.outputs[0].dims(), |at| {
-            let [center, scale, shift] = [&center, &scale, &shift].map(|of| of.load(at[1]).to(dtype));
-            y.store(at, (x.load(at) - center) * scale + shift);
+        let (x, y) = (sets.tensor(k, 0), sets.tensor(k, 1));
+        let numbers = [1, 2, 3].map(|i| flat(k, Place::Input(i), call.inputs[i]));
+        sets.each(k, |at, channel| {
+            let [center, scale, shift] = [0, 1, 2].map(|i| numbers[i].load(channel).to(dtype));
+            let values = x.load_pack(at, sets.width()).into_iter().map(|x| (x - center) * scale + shift);
+            y.store_pack(at, &values.collect::<Vec<_>>());
         });
         Ok(())
     })

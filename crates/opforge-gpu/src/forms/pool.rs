@@ -59,6 +59,22 @@ impl<'a> Under<'a> {
         }
     }
 
+    /// The outputs along dimension `d` whose windows may be over a position: the first, and how many.
+    fn over(&self, d: usize, own: Value<'a>) -> [Value<'a>; 2] {
+        let (from, to) = (self.from[d], self.to[d]);
+        let (first, last) = match &self.sliding {
+            // From `t from < (own + 1) to` and `own to < (t + 1) from`.
+            None => (own * to / from, ((own + 1) * to - 1) / from),
+            Some(sliding) => {
+                let (window, kernel) = sliding[d];
+                let (place, reach) = (own + window.padding, (kernel - 1) * window.dilation);
+                let of = |place: Value<'a>| place.divided(window.stride)[0];
+                (of(place.max(reach) - reach + window.stride - 1), of(place))
+            }
+        };
+        [first, (last + 1).min(to).max(first) - first]
+    }
+
     /// For each position within the input that is under the window of an output.
     fn each(&self, runs: [Run<'a>; 3], body: impl FnOnce(&[Value<'a>; 3])) {
         nest(self.k, runs.map(|run| run.count), |e| {
@@ -105,7 +121,7 @@ pub(crate) fn average(call: &Call<'_>, average: &Average, spatial: usize) -> Res
     })
 }
 
-/// Each element gathers from all outputs whose windows it is under.
+/// Each element gathers from the outputs whose windows it is under.
 pub(crate) fn average_gradient(call: &Call<'_>, average: &Average, spatial: usize) -> Result<Program> {
     let (grad, output) = (call.inputs[0], call.outputs[0]);
     let (lead, plane) = split_dims(output, spatial);
@@ -116,7 +132,9 @@ pub(crate) fn average_gradient(call: &Call<'_>, average: &Average, spatial: usiz
         k.each_of(&[&lead[..], &plane].concat(), |at| {
             let (lead, own) = at.split_at(lead.len());
             let sum = k.var(k.constant(0.0, output.dtype.compute()));
-            nest(k, g.lengths, |t| {
+            let over = [0, 1, 2].map(|d| under.over(d, own[d]));
+            nest(k, over.map(|[_, count]| count), |i| {
+                let t = [0, 1, 2].map(|d| over[d][0] + i[d]);
                 let runs = under.runs(&t);
                 let mut covered = covers(k, runs[0], own[0]);
                 for d in 1..MAX_SPATIAL {
@@ -175,25 +193,26 @@ pub(crate) fn greatest(call: &Call<'_>, windows: &Windows, spatial: usize) -> Re
     })
 }
 
-/// A thread for each plane adds up what belongs there, in order.
-pub(crate) fn spread(call: &Call<'_>, spatial: usize) -> Result<Program> {
+/// Each element gathers from the outputs whose windows it is under, in order, what is said to belong there.
+pub(crate) fn spread(call: &Call<'_>, windows: &Windows, spatial: usize) -> Result<Program> {
     let (grad, output) = (call.inputs[0], call.outputs[0]);
-    let (lead, _) = split_dims(output, spatial);
+    let (lead, plane) = split_dims(output, spatial);
     call.one(|k| {
         let g = Planes::new(k, Place::Input(0), grad, spatial);
         let places = Planes::new(k, Place::Input(1), call.inputs[1], spatial);
         let dx = Planes::new(k, Place::Output(0), output, spatial);
+        let under = Under::new(k, windows, &dx, &g);
         let zero = k.constant(0i64, output.dtype.compute());
-        let count = dx.lengths[0] * dx.lengths[1] * dx.lengths[2];
-        k.each_of(&lead, |lead| {
-            nest(k, dx.lengths, |at| dx.store(lead, &at, zero));
-            nest(k, g.lengths, |at| {
-                let place = places.load(lead, &at).to(crate::kernel::INDEX);
-                k.when(place.lt(count), || {
-                    let to = k.unravelled(place, &dx.lengths);
-                    dx.store(lead, &to, dx.load(lead, &to) + g.load(lead, &at));
-                });
+        k.each_of(&[&lead[..], &plane].concat(), |at| {
+            let (lead, own) = at.split_at(lead.len());
+            let (place, sum) = (dx.flat(own), k.var(zero));
+            let over = [0, 1, 2].map(|d| under.over(d, own[d]));
+            nest(k, over.map(|[_, count]| count), |i| {
+                let t = [0, 1, 2].map(|d| over[d][0] + i[d]);
+                let named = places.load(lead, &t).to(crate::kernel::INDEX);
+                k.when(named.equals(place), || sum.add(g.load(lead, &t)));
             });
+            dx.store(lead, own, sum.get());
         });
         Ok(())
     })

@@ -1,8 +1,12 @@
-//! Numbers drawn at random: the stream of the CPU's kernels, an element a thread. Integers of 32 bits are enough.
+//! Numbers drawn at random: the stream of the CPU's kernels. A thread makes a block of words and what is drawn from it. Integers of 32 bits are enough.
+
+use std::f32::consts::FRAC_PI_2;
+use std::f64::consts::TAU;
 
 use opforge::operator::Lowering;
 use opforge_core::{DType, Result, bf16, f16};
 use opforge_tile::forms::{self, Random};
+use opforge_trace::Op;
 
 use crate::code::Code;
 use crate::kernel::INDEX;
@@ -13,95 +17,86 @@ use crate::value::Value;
 
 use super::math::{cos, log, sin};
 
-/// Blocks of a group.
+/// Blocks of a group: word `w` of its blocks is that of 16 elements which lie next to each other.
 const LANES: usize = 16;
 
 pub(crate) fn random(call: &Call<'_>, form: &forms::Draws) -> Result<Program> {
     if form.portion.is_some() {
         return Err(call.refuse("form", "draws of a part", "draws of the whole"));
     }
-    let drawn = form.random;
-    if drawn == Random::Poisson {
+    if form.random == Random::Poisson {
         return Err(call.refuse("form", "Poisson", "uniform, normal, Bernoulli and integer draws"));
     }
     // Whether the parameters are a distribution's is for the operator's own kernel to say.
     Lowering::Random(form.clone()).kernel(call.op, call.inputs, call.outputs)?;
     let output = call.outputs[0];
-    let dtype = output.dtype.compute();
+    let (count, words) = (output.elem_count(), words_of_element(form.random, output.dtype));
+    let group = 4 / words * LANES;
     call.one(|k| {
         // Seed and offset as words, the lower ones first.
         let key = k.strided(Place::Input(0), INDEX, &[4], &[1], false);
-        let y = k.strided(Place::Output(0), output.dtype, &[output.elem_count()], &[1], true);
-        k.each(output.elem_count(), |i| {
-            let draws = Draws { k, key: &key, i };
-            let value = match drawn {
-                Random::Uniform { low, high } => draws.uniform(low.to_f64(), high.to_f64(), output.dtype),
-                Random::Normal { mean, std } => draws.normal(mean.to_f64(), std.to_f64(), dtype),
-                Random::Bernoulli { p } => draws.bernoulli(p.to_f64(), dtype),
-                Random::Integers { low, high } => draws.integers(low, high, dtype),
-                Random::Poisson => k.index(0).to(dtype),
-            };
-            y.store(&[i], value);
+        let y = k.strided(Place::Output(0), output.dtype, &[count], &[1], true);
+        k.each(count.div_ceil(group) * LANES, |number| {
+            let words = Words { k, of: block(k, &key, number) };
+            let first = number / LANES * group + number % LANES;
+            for (n, value) in words.drawn(form.random, output.dtype).into_iter().enumerate() {
+                let i = first + n * LANES;
+                k.when(i.lt(y.dims[0]), || y.store(&[i], value));
+            }
         });
         Ok(())
     })
 }
 
-/// What element `i` is drawn from.
-struct Draws<'c, 'a> {
-    k: &'a Code,
-    key: &'c Tensor<'a>,
-    i: Value<'a>,
+/// How many words an element is drawn from.
+fn words_of_element(drawn: Random, dtype: DType) -> usize {
+    match drawn {
+        Random::Integers { .. } => 2,
+        Random::Uniform { .. } | Random::Normal { .. } if dtype == DType::F64 => 2,
+        _ => 1,
+    }
 }
 
 /// The lower and the upper word of a product.
 fn wide_product<'a>(a: Value<'a>, b: Value<'a>) -> [Value<'a>; 2] {
-    let halves = |x: Value<'a>| [x & 0xffff, x.shr(16)];
-    let ([a0, a1], [b0, b1]) = (halves(a), halves(b));
-    let (low, middle, other) = (a0 * b0, a1 * b0, a0 * b1);
-    let carried = low.shr(16) + (middle & 0xffff) + (other & 0xffff);
-    [a * b, a1 * b1 + middle.shr(16) + other.shr(16) + carried.shr(16)]
+    [a * b, a.high_product(b)]
 }
 
-impl<'a> Draws<'_, 'a> {
-    fn word_of_key(&self, i: usize) -> Value<'a> {
-        self.key.load(&[self.k.index(i)])
+/// The four words of the block of Philox4x32-10 with this number.
+fn block<'a>(k: &'a Code, key: &Tensor<'a>, number: Value<'a>) -> [Value<'a>; 4] {
+    let [seed0, seed1, offset0, offset1] = [0, 1, 2, 3].map(|i| key.load(&[k.index(i)]));
+    let (mut words, mut key) = ([number, k.index(0), offset0, offset1], [seed0, seed1]);
+    for _ in 0..10 {
+        let [low0, high0] = wide_product(words[0], k.index(0xd251_1f53));
+        let [low1, high1] = wide_product(words[2], k.index(0xcd9e_8d57));
+        words = [high1.xor(words[1]).xor(key[0]), low1, high0.xor(words[3]).xor(key[1]), low0];
+        key = [key[0] + 0x9e37_79b9, key[1] + 0xbb67_ae85];
     }
+    words
+}
 
-    /// The four words of the block of Philox4x32-10 with this number.
-    fn block(&self, number: Value<'a>) -> [Value<'a>; 4] {
-        let k = self.k;
-        let counter = [number, k.index(0), self.word_of_key(2), self.word_of_key(3)];
-        let mut words = counter;
-        let mut key = [self.word_of_key(0), self.word_of_key(1)];
-        for _ in 0..10 {
-            let [low0, high0] = wide_product(words[0], k.index(0xd251_1f53));
-            let [low1, high1] = wide_product(words[2], k.index(0xcd9e_8d57));
-            words = [high1.xor(words[1]).xor(key[0]), low1, high0.xor(words[3]).xor(key[1]), low0];
-            key = [key[0] + 0x9e37_79b9, key[1] + 0xbb67_ae85];
+/// A block's words, and what is drawn from them.
+struct Words<'a> {
+    k: &'a Code,
+    of: [Value<'a>; 4],
+}
+
+impl<'a> Words<'a> {
+    /// The block's elements.
+    fn drawn(&self, drawn: Random, dtype: DType) -> Vec<Value<'a>> {
+        match drawn {
+            Random::Uniform { low, high } => self.uniform(low.to_f64(), high.to_f64(), dtype),
+            Random::Normal { mean, std } if dtype == DType::F64 => self.normal_f64(mean.to_f64(), std.to_f64()),
+            Random::Normal { mean, std } => self.normal(mean.to_f64(), std.to_f64()),
+            Random::Bernoulli { p } => self.bernoulli(p.to_f64(), dtype.compute()),
+            Random::Integers { low, high } => self.integers(low, high, dtype.compute()),
+            Random::Poisson => Vec::new(),
         }
-        words
     }
 
-    /// The block's words of the element of this number, if a group gives `n` lanes of elements; and which lane of words it is.
-    fn words(&self, n: usize) -> ([Value<'a>; 4], Value<'a>) {
-        let per_group = n * LANES;
-        let block = self.i / per_group * LANES + self.i % LANES;
-        (self.block(block), self.i % per_group / LANES)
-    }
-
-    /// One word, of elements that take one each.
-    fn word(&self) -> Value<'a> {
-        let (words, which) = self.words(4);
-        let is = |n: usize| which.equals(self.k.index(n));
-        is(0).choose(words[0], is(1).choose(words[1], is(2).choose(words[2], words[3])))
-    }
-
-    /// Two words, the upper first, of elements that take two each.
-    fn pair(&self) -> [Value<'a>; 2] {
-        let (words, which) = self.words(2);
-        let first = which.equals(self.k.index(0));
-        [first.choose(words[0], words[2]), first.choose(words[1], words[3])]
+    /// Two words each, the upper first.
+    fn pairs(&self) -> [[Value<'a>; 2]; 2] {
+        [[self.of[0], self.of[1]], [self.of[2], self.of[3]]]
     }
 
     /// The upper 53 bits of two words as a float.
@@ -110,62 +105,76 @@ impl<'a> Draws<'_, 'a> {
         f(high) * self.k.constant(2_097_152.0, DType::F64) + f(low.shr(11))
     }
 
-    fn uniform(&self, low: f64, high: f64, dtype: DType) -> Value<'a> {
+    fn uniform(&self, low: f64, high: f64, dtype: DType) -> Vec<Value<'a>> {
         let k = self.k;
-        let (unit, of, width) = match dtype {
-            DType::F64 => {
-                let ulp = k.constant(1.0 / (1u64 << 53) as f64, dtype);
-                (self.bits53(self.pair()) * ulp, dtype, high - low)
-            }
-            _ => {
-                let ulp = k.constant(1.0 / f64::from(1 << 24), DType::F32);
-                (self.word().shr(8).to(DType::F32) * ulp, DType::F32, f64::from((high - low) as f32))
-            }
+        let single = |word: &Value<'a>| word.shr(8).to(DType::F32) * k.constant(1.0 / f64::from(1 << 24), DType::F32);
+        let double = |pair| self.bits53(pair) * k.constant(1.0 / (1u64 << 53) as f64, DType::F64);
+        let (units, width): (Vec<Value<'a>>, f64) = match dtype {
+            DType::F64 => (self.pairs().map(double).into(), high - low),
+            _ => (self.of.iter().map(single).collect(), f64::from((high - low) as f32)),
         };
-        let (low_of, top) = (k.constant(low, of), k.constant(top(low, high, dtype), of));
-        let value = low_of + k.constant(width, of) * unit;
-        value.lt(top).choose(value, top)
+        let number = |x: f64| k.constant(x, dtype.compute());
+        let (low, width, top) = (number(low), number(width), number(top(low, high, dtype)));
+        let value = |unit: Value<'a>| {
+            let value = low + width * unit;
+            value.lt(top).choose(value, top)
+        };
+        units.into_iter().map(value).collect()
     }
 
-    fn normal(&self, mean: f64, std: f64, dtype: DType) -> Value<'a> {
-        let k = self.k;
-        let number = |x: f64| k.constant(x, dtype);
-        let radius = |u: Value<'a>| number(std) * (number(-2.0) * log(u)).sqrt();
-        if dtype == DType::F64 {
-            let (words, which) = self.words(2);
-            let ulp = number(1.0 / (1u64 << 53) as f64);
-            let u = (self.bits53([words[0], words[1]]) + number(1.0)) * ulp;
-            let angle = self.bits53([words[2], words[3]]) * ulp * number(std::f64::consts::TAU);
-            let unit = which.equals(k.index(0)).choose(cos(angle), sin(angle));
-            return number(mean) + radius(u) * unit;
-        }
-        let (words, which) = self.words(4);
-        let second = k.index(1).lt(which);
-        let (u, turn) = (second.choose(words[2], words[0]), second.choose(words[3], words[1]));
+    /// By the transform of Box and Muller.
+    fn normal(&self, mean: f64, std: f64) -> Vec<Value<'a>> {
+        let number = |x: f64| self.k.constant(x, DType::F32);
         let ulp = 1.0 / (1u64 << 32) as f64;
-        let u = u.to(dtype) * number(ulp) + number(0.5 * ulp);
-        let angle = turn.to(dtype) * number(ulp * std::f64::consts::TAU);
-        let is_cosine = (which & 1).equals(k.index(0));
-        number(mean) + radius(u) * is_cosine.choose(cos(angle), sin(angle))
-    }
-
-    fn bernoulli(&self, p: f64, dtype: DType) -> Value<'a> {
-        let threshold = (p * (1u64 << 32) as f64).round() as u64;
-        let hit = match u32::try_from(threshold) {
-            Ok(threshold) => self.word().lt(self.k.constant_bits(threshold.into(), INDEX)),
-            Err(_) => self.k.constant(true, DType::Bool),
+        let pair = |[word, turn]: [Value<'a>; 2]| {
+            let u = word.to(DType::F32) * number(ulp) + number(0.5 * ulp);
+            let radius = number(std) * (number(-2.0) * ln(u)).sqrt();
+            waves_of_turns(turn).map(|wave| number(mean) + radius * wave)
         };
-        match dtype {
-            DType::Bool => hit,
-            _ => hit.choose(self.k.constant(1i64, dtype), self.k.constant(0i64, dtype)),
-        }
+        self.pairs().into_iter().flat_map(pair).collect()
     }
 
-    fn integers(&self, low: i64, high: i64, dtype: DType) -> Value<'a> {
+    fn normal_f64(&self, mean: f64, std: f64) -> Vec<Value<'a>> {
+        let number = |x: f64| self.k.constant(x, DType::F64);
+        let ([first, second], ulp) = (self.pairs(), number(1.0 / (1u64 << 53) as f64));
+        let u = (self.bits53(first) + number(1.0)) * ulp;
+        let radius = number(std) * (number(-2.0) * log(u)).sqrt();
+        let angle = self.bits53(second) * ulp * number(TAU);
+        [cos(angle), sin(angle)].map(|wave| number(mean) + radius * wave).into()
+    }
+
+    fn bernoulli(&self, p: f64, dtype: DType) -> Vec<Value<'a>> {
+        let (k, threshold) = (self.k, (p * (1u64 << 32) as f64).round() as u64);
+        let hit = |word: &Value<'a>| match u32::try_from(threshold) {
+            Ok(threshold) => word.lt(k.constant_bits(threshold.into(), INDEX)),
+            Err(_) => k.constant(true, DType::Bool),
+        };
+        let value = |hit: Value<'a>| match dtype {
+            DType::Bool => hit,
+            _ => hit.choose(k.constant(1i64, dtype), k.constant(0i64, dtype)),
+        };
+        self.of.iter().map(|word| value(hit(word))).collect()
+    }
+
+    fn integers(&self, low: i64, high: i64, dtype: DType) -> Vec<Value<'a>> {
         let (k, count) = (self.k, high.wrapping_sub(low) as u64);
-        let word = |bits: u64| k.constant_bits(bits & 0xffff_ffff, INDEX);
-        let ([x1, x0], [c0, c1]) = (self.pair(), [word(count), word(count >> 32)]);
-        // The upper half of a product of 64 by 64 bits, word by word.
+        let is_small = i32::try_from(low).is_ok() && i32::try_from(high - 1).is_ok();
+        let value = |pair| {
+            let [high_word, low_word] = self.above(pair, count);
+            if is_small {
+                let low = k.constant_bits(low as u64 & 0xffff_ffff, INDEX);
+                return (low_word + low).to(DType::I32).to(dtype);
+            }
+            let wide = high_word.to(DType::I64).shl(32) | low_word.to(DType::I64);
+            (wide + k.constant(low, DType::I64)).to(dtype)
+        };
+        self.pairs().map(value).into()
+    }
+
+    /// The upper half of the product of two words, the upper first, with a number of 64 bits: in words, the upper first.
+    fn above(&self, [x1, x0]: [Value<'a>; 2], count: u64) -> [Value<'a>; 2] {
+        let k = self.k;
+        let [c0, c1] = [count & 0xffff_ffff, count >> 32].map(|bits| k.constant_bits(bits, INDEX));
         let (a, b, c, d) = (wide_product(x0, c0), wide_product(x1, c0), wide_product(x0, c1), wide_product(x1, c1));
         let carry = |sum: Value<'a>, part: Value<'a>| sum.lt(part).choose(k.index(1), k.index(0));
         let first = a[1] + b[0];
@@ -174,15 +183,53 @@ impl<'a> Draws<'_, 'a> {
         let low_sum = b[1] + c[1];
         let low_all = low_sum + d[0];
         let low_word = low_all + up;
-        let high_word = d[1] + carry(low_sum, b[1]) + carry(low_all, low_sum) + carry(low_word, low_all);
-        let small = i32::try_from(low).is_ok() && i32::try_from(high - 1).is_ok();
-        if small {
-            let value = (low_word + word(low as u64)).to(DType::I32);
-            return value.to(dtype);
-        }
-        let wide = high_word.to(DType::I64).shl(32) | low_word.to(DType::I64);
-        (wide + k.constant(low, DType::I64)).to(dtype)
+        [d[1] + carry(low_sum, b[1]) + carry(low_all, low_sum) + carry(low_word, low_all), low_word]
     }
+}
+
+/// The logarithm of a normal f32, operation by operation that of the CPU's draws; after Cephes' `logf`.
+fn ln(x: Value<'_>) -> Value<'_> {
+    let k = x.code;
+    let number = |x: f32| k.constant(f64::from(x), DType::F32);
+    let bits = x.op(Op::Reinterpret, INDEX, &[]);
+    // The bits of sqrt(1 / 2); the exponent is counted from -128 first, so that it is not negative.
+    let exponent = (bits - 0x3f35_04f3 + (1 << 30)).shr(23);
+    let f = (bits - (exponent - 128).shl(23)).op(Op::Reinterpret, DType::F32, &[]) - number(1.0);
+    let e = exponent.to(DType::F32) - number(128.0);
+    let coefficients = [
+        -1.151_461e-1,
+        1.167_699_9e-1,
+        -1.242_014_1e-1,
+        1.424_932_3e-1,
+        -1.666_805_8e-1,
+        2.000_071_5e-1,
+        -2.499_999_4e-1,
+        3.333_333e-1,
+    ];
+    let y = coefficients.into_iter().fold(number(7.037_683_6e-2), |y, c| y * f + number(c));
+    let square = f * f;
+    let small = y * f * square - number(2.121_944_4e-4) * e - number(0.5) * square;
+    f + small + number(0.693_359_4) * e
+}
+
+/// Cosine and sine of a fraction of a turn, `word / 2^32`, operation by operation those of the CPU's draws; after Cephes' `sinf` and `cosf`, with the
+/// quadrant taken from the bits.
+fn waves_of_turns<'a>(word: Value<'a>) -> [Value<'a>; 2] {
+    let k = word.code;
+    let number = |x: f32| k.constant(f64::from(x), DType::F32);
+    // Quadrants are centred on the axes, so that the rest is within an eighth of a turn.
+    let shifted = word + (1 << 29);
+    let quadrant = shifted.shr(30);
+    let rest = ((shifted & 0x3fff_ffff) - (1 << 29)).to(DType::I32);
+    let x = rest.to(DType::F32) * number(FRAC_PI_2 / (1u32 << 30) as f32);
+    let z = x * x;
+    let sin = ((number(-1.951_529_6e-4) * z + number(8.332_161e-3)) * z - number(1.666_665_5e-1)) * z * x + x;
+    let cos = ((number(2.443_315_7e-5) * z - number(1.388_731_6e-3)) * z + number(4.166_664_6e-2)) * z * z
+        - number(0.5) * z
+        + number(1.0);
+    let swap = (quadrant & 1).equals(k.index(1));
+    let negated = |wave: Value<'a>, sign: Value<'a>| (sign & 2).equals(k.index(2)).choose(-wave, wave);
+    [negated(swap.choose(sin, cos), quadrant + 1), negated(swap.choose(cos, sin), quadrant)]
 }
 
 /// The greatest number that a uniform draw may be: rounding would reach the upper bound.

@@ -1,11 +1,13 @@
-//! Reductions: a team for each result.
+//! Reductions: a team for each result, or, where these would be few, for each part of what it is made of.
 
 use opforge::operator::Reduce;
 use opforge_core::{Meta, Result};
+use opforge_trace::Reduction;
 
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
+use crate::team::Rows;
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
 
@@ -17,9 +19,9 @@ pub(crate) struct Reduced<'a> {
     kept: Vec<Value<'a>>,
     along: Vec<Value<'a>>,
     along_steps: Vec<Value<'a>>,
+    len: Value<'a>,
     /// The results, and the elements of each.
-    pub rows: usize,
-    pub len: usize,
+    pub rows: Rows,
 }
 
 /// A product of lengths.
@@ -27,8 +29,16 @@ fn count(dims: &[usize]) -> usize {
     dims.iter().product()
 }
 
-impl<'a> Reduced<'a> {
-    pub fn new(code: &'a Code, input: &Meta, axes: &[usize], output: &Meta) -> Self {
+/// Lengths and steps of the dimensions that stay, of input and output, and of those that are reduced.
+struct Divided {
+    kept: Vec<usize>,
+    steps: Vec<Vec<usize>>,
+    along: Vec<usize>,
+    along_steps: Vec<usize>,
+}
+
+impl Divided {
+    fn new(input: &Meta, axes: &[usize], output: &Meta) -> Self {
         let (dims, stride) = (input.dims(), input.layout.stride());
         let keeps = output.rank() == input.rank();
         let own: Vec<usize> = (0..dims.len()).filter(|d| !axes.contains(d)).collect();
@@ -36,7 +46,21 @@ impl<'a> Reduced<'a> {
         let place = |(i, &d): (usize, &usize)| output.layout.stride()[if keeps { d } else { i }];
         let out_stride: Vec<usize> = own.iter().enumerate().map(place).collect();
         let (kept, steps) = collapsed(&of(dims, &own), &[&of(stride, &own), &out_stride]);
-        let (along, along_steps) = collapsed(&of(dims, axes), &[&of(stride, axes)]);
+        let (along, mut along_steps) = collapsed(&of(dims, axes), &[&of(stride, axes)]);
+        Divided { kept, steps, along, along_steps: along_steps.remove(0) }
+    }
+
+    fn rows(&self) -> Rows {
+        let across = self.along_steps.last() != Some(&1) && self.steps[0].last() == Some(&1);
+        Rows { count: count(&self.kept), len: count(&self.along), across }
+    }
+}
+
+impl<'a> Reduced<'a> {
+    pub fn new(code: &'a Code, input: &Meta, axes: &[usize], output: &Meta) -> Self {
+        let divided = Divided::new(input, axes, output);
+        let rows = divided.rows();
+        let Divided { kept, steps, along, along_steps } = divided;
         let x = code.strided(Place::Input(0), input.dtype, &kept, &steps[0], false);
         let y = code.strided(Place::Output(0), output.dtype, &kept, &steps[1], true);
         let sizes = |dims: &[usize]| dims.iter().map(|&n| code.size(n)).collect::<Vec<_>>();
@@ -45,16 +69,16 @@ impl<'a> Reduced<'a> {
             x,
             y,
             kept: sizes(&kept),
-            along_steps: sizes(&along_steps[0]),
-            rows: count(&kept),
-            len: count(&along),
+            along_steps: sizes(&along_steps),
             along: sizes(&along),
+            len: code.size(rows.len),
+            rows,
         }
     }
 
-    /// Where in each dimension a result is.
-    pub fn at(&self, row: Value<'a>) -> Vec<Value<'a>> {
-        self.code.unravelled(row, &self.kept)
+    /// Where in each dimension a result is, and of how many elements it is made.
+    pub fn at(&self, row: Value<'a>) -> (Vec<Value<'a>>, Value<'a>) {
+        (self.code.unravelled(row, &self.kept), self.len)
     }
 
     /// An element of a result.
@@ -69,21 +93,88 @@ impl<'a> Reduced<'a> {
     }
 }
 
+/// The elements of each part of a reduction of which there are too few to occupy a GPU; none where they are not few, or not long.
+pub(super) fn parts(rows: Rows) -> Option<usize> {
+    /// Groups that occupy a GPU, and the elements that are worth a team.
+    const GROUPS: usize = 1024;
+    const LEAST: usize = 1024;
+    let parts = (GROUPS / rows.groups().max(1)).min(rows.len / LEAST);
+    (parts > 1).then(|| rows.len.div_ceil(parts))
+}
+
 pub(crate) fn reduce(call: &Call<'_>, reduce: &Reduce) -> Result<Program> {
     let (input, output) = (call.inputs[0], call.outputs[0]);
     call.real(&[input, output])?;
     let len = reduce.axes.iter().map(|&axis| input.dims()[axis]).product();
     let traced = reduce.trace(input.dtype, output.dtype, len, call.target.fused);
     let traced = traced.ok_or_else(|| call.refuse("dtype", input.dtype.as_str(), "dtypes that have a trace"))?;
-    call.one(|k| {
-        let of = Reduced::new(k, input, &reduce.axes, output);
-        k.teams(of.rows, of.len, |team, row| {
-            let at = of.at(row);
-            let identity = k.call(&traced.identity, &[]);
-            let term = |i| k.call(&traced.before, &[of.load(&at, i)]);
-            let all = team.fold(identity, term, |a, b| k.call(&traced.combine, &[a, b]));
-            team.once(|| of.store(&at, k.call(&traced.after, &[all.get()])));
-        });
+    let rows = Divided::new(input, &reduce.axes, output).rows();
+    match parts(rows) {
+        None => call.one(|k| {
+            let of = Reduced::new(k, input, &reduce.axes, output);
+            k.teams(
+                rows,
+                |row| of.at(row),
+                |team| {
+                    let all = team.fold(
+                        k.call(&traced.identity, &[]),
+                        |line, i| k.call(&traced.before, &[of.load(&line.at, i)]),
+                        |a, b| k.call(&traced.combine, &[a, b]),
+                    );
+                    team.once(|line| of.store(&line.at, k.call(&traced.after, &[all.of(line)])));
+                },
+            );
+            Ok(())
+        }),
+        Some(len) => by_parts(call, reduce, &traced, rows, len),
+    }
+}
+
+/// The parts' results in memory, part by part, and then those of the parts.
+fn by_parts(call: &Call<'_>, reduce: &Reduce, of: &Reduction, rows: Rows, len: usize) -> Result<Program> {
+    let (input, output, count) = (call.inputs[0], call.outputs[0], rows.len.div_ceil(len));
+    let dtype = of.identity.node(of.identity.results()[0]).dtype;
+    let mut program = Program::default();
+    let place = program.scratch(dtype, rows.count * count);
+    program.launch(call.target, |k| {
+        let from = Reduced::new(k, input, &reduce.axes, output);
+        let found = k.strided(place, dtype, &[rows.count * count], &[1], true);
+        let (results, most, all) = (k.size(rows.count), k.size(len), k.size(rows.len));
+        k.teams(
+            Rows { count: rows.count * count, len, ..rows },
+            |row| {
+                let first = row / results * most;
+                let left = all - first;
+                ((from.at(row % results).0, first), left.lt(most).choose(left, most))
+            },
+            |team| {
+                let all = team.fold(
+                    k.call(&of.identity, &[]),
+                    |line, i| k.call(&of.before, &[from.load(&line.at.0, line.at.1 + i)]),
+                    |a, b| k.call(&of.combine, &[a, b]),
+                );
+                team.once(|line| found.store(&[line.row], all.of(line)));
+            },
+        );
         Ok(())
-    })
+    })?;
+    program.launch(call.target, |k| {
+        let to = Reduced::new(k, input, &reduce.axes, output);
+        let found = k.strided(place, dtype, &[count, rows.count], &[rows.count, 1], false);
+        let number = k.size(count);
+        k.teams(
+            Rows { count: rows.count, len: count, across: rows.count > 1 },
+            |row| (to.at(row).0, number),
+            |team| {
+                let all = team.fold(
+                    k.call(&of.identity, &[]),
+                    |line, i| found.load(&[i, line.row]),
+                    |a, b| k.call(&of.combine, &[a, b]),
+                );
+                team.once(|line| to.store(&line.at, k.call(&of.after, &[all.of(line)])));
+            },
+        );
+        Ok(())
+    })?;
+    Ok(program)
 }

@@ -3,12 +3,12 @@
 use opforge::operator::Rows;
 use opforge_core::{Meta, Result};
 use opforge_tile::Fold;
-use opforge_trace::{Expression, Pass, Passes};
+use opforge_trace::{Pass, Passes};
 
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
-use crate::team::Found;
+use crate::team::{self, Found};
 use crate::value::Value;
 
 use super::scan::Lines;
@@ -29,31 +29,32 @@ pub(crate) fn rows(call: &Call<'_>, rows: &Rows) -> Result<Program> {
         let made = call.outputs.iter().enumerate().map(|(i, meta)| Lines::new(k, Place::Output(i), meta, axis));
         let (given, made) = (given.collect::<Vec<_>>(), made.collect::<Vec<_>>());
         let lengths: Vec<Value<'_>> = others.iter().map(|&n| k.size(n)).collect();
-        k.teams(others.iter().product(), output.dims()[axis], |team, row| {
-            let at = k.unravelled(row, &lengths);
+        let (count, len) = (others.iter().product(), output.dims()[axis]);
+        let across = output.layout.stride()[axis] > 1 && len > 1;
+        let size = k.size(len);
+        let locate = |row| (k.unravelled(row, &lengths), size);
+        k.teams(team::Rows { count, len, across }, locate, |team| {
             let mut found: Vec<Found<'_>> = Vec::new();
             for (number, pass) in passes.passes.iter().enumerate() {
-                let value = |expression: &Expression, i| {
-                    let elements: Vec<Value<'_>> = given.iter().map(|x| x.load(&at, i)).collect();
-                    let found: Vec<Value<'_>> = found.iter().map(|found| found.get()).collect();
+                let (Pass::Fold(_, expression) | Pass::Write(_, expression)) = pass;
+                let before = found.clone();
+                let value = team.element(|line, i| {
+                    let elements: Vec<Value<'_>> = given.iter().map(|x| x.load(&line.at, i)).collect();
+                    let found: Vec<Value<'_>> = before.iter().map(|found| found.of(line)).collect();
                     let kept = kept(k, &passes, number, &elements, &found);
                     k.apply(expression, &arguments(&elements, kept, &found)).0[0]
-                };
+                });
                 match pass {
-                    Pass::Fold(by, expression) => {
+                    Pass::Fold(by, _) => {
                         let identity = k.constant(by.identity(), dtype.compute());
-                        let all = team.fold(
-                            identity,
-                            |i| value(expression, i),
-                            |a, b| match by {
-                                Fold::Sum => a + b,
-                                Fold::Max => a.max(b),
-                            },
-                        );
+                        let all = team.fold(identity, value, |a, b| match by {
+                            Fold::Sum => a + b,
+                            Fold::Max => a.max(b),
+                        });
                         found.push(all);
                     }
-                    Pass::Write(output, expression) => {
-                        team.each(|i| made[*output].store(&at, i, value(expression, i)));
+                    Pass::Write(output, _) => {
+                        team.each(|line, i| made[*output].store(&line.at, i, value(line, i)));
                     }
                 }
             }

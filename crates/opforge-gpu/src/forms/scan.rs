@@ -1,16 +1,18 @@
-//! Running results: a thread a line.
+//! Running results: a thread a line, or groups.
 
 use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::{Running, Scan};
 
 use crate::code::Code;
+use crate::kernel::INDEX;
 use crate::lower::Call;
 use crate::program::{Place, Program};
 use crate::tensor::Tensor;
-use crate::value::Value;
+use crate::value::{Value, Var};
 
 use super::math::{exp, log1p};
-use super::search::{beats, ordered};
+use super::scan_groups::{self, Ends};
+use super::search::{beats, ordered, ordered_dtype};
 
 /// A tensor's lines along an axis.
 pub(crate) struct Lines<'a> {
@@ -32,6 +34,11 @@ impl<'a> Lines<'a> {
         [&meta.dims()[..axis], &meta.dims()[axis + 1..]].concat()
     }
 
+    /// Where the line of this number is, in row-major order.
+    pub fn at(&self, line: Value<'a>) -> Vec<Value<'a>> {
+        self.of.code.unravelled(line, &self.of.dims)
+    }
+
     fn place(&self, at: &[Value<'a>], i: Value<'a>) -> Value<'a> {
         self.of.place(at) + i * self.step
     }
@@ -45,54 +52,114 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Whether a group goes through each of `rows` lines, a thread otherwise. Of lines along an outer axis neighbouring threads read neighbouring elements,
+/// while lanes of one group would not: they are left to threads where these are many.
+pub(crate) fn is_for_groups(len: usize, step: usize, rows: usize) -> bool {
+    len >= 512 && (step == 1 || rows < 4096)
+}
+
 pub(crate) fn scan(call: &Call<'_>, form: &Scan) -> Result<Program> {
-    let (input, output) = (call.inputs[0], call.outputs[0]);
+    let (input, output, axis) = (call.inputs[0], call.outputs[0], form.axis);
     call.real(&[input, output])?;
-    let axis = form.axis;
-    let wide = call.wide(input.dtype);
+    let of = States::new(form.running, input.dtype, call.wide(input.dtype));
+    let (others, len) = (Lines::others(input, axis), input.dims()[axis]);
+    let lines = others.iter().product();
+    if is_for_groups(len, input.layout.stride()[axis], lines) {
+        let mut program = Program::default();
+        scan_groups::run(call.target, &mut program, &of, [lines, len], |k| {
+            let (x, y) = (Lines::new(k, Place::Input(0), input, axis), Lines::new(k, Place::Output(0), output, axis));
+            let of = of.clone();
+            Ends {
+                state: Box::new(move |line, i| of.state(x.load(&x.at(line), i), i)),
+                keep: Box::new(move |line, i, state| y.store(&y.at(line), i, States::result(state))),
+            }
+        })?;
+        return Ok(program);
+    }
     call.one(|k| {
         let (x, y) = (Lines::new(k, Place::Input(0), input, axis), Lines::new(k, Place::Output(0), output, axis));
-        let len = k.size(input.dims()[axis]);
-        k.each_of(&Lines::others(input, axis), |at| match form.running {
-            Running::Place(extreme) => {
-                let (best, place) = (k.var(ordered(x.load(at, k.index(0)))), k.var(k.index(0)));
-                k.repeat(len, |i| {
-                    let (x, before) = (ordered(x.load(at, i)), best.get());
-                    let stays = beats(extreme, before, x);
-                    // Of equal ones the last, and of NaN.
-                    let next = if x.dtype().is_float() { !stays | x.is_nan() } else { !stays };
-                    k.when(next, || {
-                        best.set(x);
-                        place.set(i);
-                    });
-                    y.store(at, i, place.get());
-                });
-            }
-            running => {
-                let all = k.var(start(k, running, wide));
-                k.repeat(len, |i| {
-                    let x = x.load(at, i).to(wide);
-                    let before = all.get();
-                    all.set(match running {
-                        Running::Sum => before + x,
-                        Running::Product => before * x,
-                        _ => log_sum(before, x),
-                    });
-                    y.store(at, i, all.get());
-                });
-            }
+        k.each_of(&others, |at| {
+            let first = k.index(0);
+            let all = vars(&of.start(k, || of.state(x.load(at, first), first)));
+            k.repeat(k.size(len), |i| {
+                let next = of.combined(&get(&all), &of.state(x.load(at, i), i));
+                set(&all, &next);
+                y.store(at, i, States::result(&next));
+            });
         });
         Ok(())
     })
 }
 
-fn start(k: &Code, running: Running, dtype: DType) -> Value<'_> {
-    match running {
-        Running::Sum if dtype.is_int() => k.constant(0i64, dtype),
-        Running::Product if dtype.is_int() => k.constant(1i64, dtype),
-        Running::Sum => k.constant(0.0, dtype),
-        Running::Product => k.constant(1.0, dtype),
-        _ => k.constant(f64::NEG_INFINITY, dtype),
+/// Variables that begin with a state, their state, and another.
+pub(super) fn vars<'a>(state: &[Value<'a>]) -> Vec<Var<'a>> {
+    state.iter().map(|value| value.code.var(*value)).collect()
+}
+
+pub(super) fn get<'a>(vars: &[Var<'a>]) -> Vec<Value<'a>> {
+    vars.iter().map(|var| var.get()).collect()
+}
+
+pub(super) fn set<'a>(vars: &[Var<'a>], state: &[Value<'a>]) {
+    vars.iter().zip(state).for_each(|(var, &value)| var.set(value));
+}
+
+/// What is known of consecutive elements, from which their running result follows: a number, or the most extreme element and its place.
+#[derive(Clone)]
+pub(crate) struct States {
+    running: Running,
+    /// The dtype of each value of a state.
+    pub dtypes: Vec<DType>,
+}
+
+impl States {
+    pub fn new(running: Running, dtype: DType, wide: DType) -> Self {
+        let dtypes = match running {
+            Running::Place(_) => vec![ordered_dtype(dtype), INDEX],
+            _ => vec![wide],
+        };
+        States { running, dtypes }
+    }
+
+    /// That of one element, at a place.
+    pub fn state<'a>(&self, x: Value<'a>, i: Value<'a>) -> Vec<Value<'a>> {
+        match self.running {
+            Running::Place(_) => vec![ordered(x), i],
+            _ => vec![x.to(self.dtypes[0])],
+        }
+    }
+
+    /// One that changes nothing if it comes before those of elements that begin with `first`.
+    pub fn start<'a>(&self, k: &'a Code, first: impl FnOnce() -> Vec<Value<'a>>) -> Vec<Value<'a>> {
+        let dtype = self.dtypes[0];
+        vec![match self.running {
+            Running::Place(_) => return first(),
+            Running::Sum if dtype.is_int() => k.constant(0i64, dtype),
+            Running::Product if dtype.is_int() => k.constant(1i64, dtype),
+            Running::Sum => k.constant(0.0, dtype),
+            Running::Product => k.constant(1.0, dtype),
+            Running::LogSumExp => k.constant(f64::NEG_INFINITY, dtype),
+        }]
+    }
+
+    /// That of elements that come first, and of those after them, together. It is associative.
+    pub fn combined<'a>(&self, a: &[Value<'a>], b: &[Value<'a>]) -> Vec<Value<'a>> {
+        match self.running {
+            Running::Sum => vec![a[0] + b[0]],
+            Running::Product => vec![a[0] * b[0]],
+            Running::LogSumExp => vec![log_sum(a[0], b[0])],
+            Running::Place(extreme) => {
+                // Of equal ones the last, and of NaN.
+                let next = !beats(extreme, a[0], b[0]);
+                let next = if b[0].dtype().is_float() { next | b[0].is_nan() } else { next };
+                a.iter().zip(b).map(|(&a, &b)| next.choose(b, a)).collect()
+            }
+        }
+    }
+
+    /// The running result.
+    pub fn result<'a>(state: &[Value<'a>]) -> Value<'a> {
+        state[state.len() - 1]
     }
 }
 

@@ -1,15 +1,15 @@
-//! Sorting by counting, and search in sorted numbers: a thread for each element.
+//! Places in sorted lines, and search in them.
 
-use opforge_core::{DType, Result};
+use opforge_core::Result;
 use opforge_tile::forms::{Rank, Sort};
 
-use crate::code::Code;
+use crate::kernel::INDEX;
 use crate::lower::Call;
 use crate::program::{Place, Program};
 use crate::value::Value;
 
+use super::merge_sort::{Unsorted, bisect, greatest_key, key_dtype, sort_chunks, sort_lines};
 use super::scan::Lines;
-use super::search::ordered;
 
 pub(crate) fn sort(call: &Call<'_>, form: &Sort) -> Result<Program> {
     call.real(call.inputs)?;
@@ -20,104 +20,78 @@ pub(crate) fn sort(call: &Call<'_>, form: &Sort) -> Result<Program> {
     }
 }
 
+/// Where the elements come from that sorting brings to the places from `rank` on: as many as the output has along the axis.
+fn order(call: &Call<'_>, axis: usize, descending: bool, rank: Rank) -> Result<Program> {
+    let from = Unsorted { place: Place::Input(0), meta: call.inputs[0], axis, descending };
+    match rank {
+        Rank::At(first) if from.is_short() => order_short(call, &from, first),
+        _ => order_long(call, &from, rank),
+    }
+}
+
+/// Groups that sort whole lines write what is wanted.
+fn order_short(call: &Call<'_>, from: &Unsorted<'_>, first: usize) -> Result<Program> {
+    let output = call.outputs[0];
+    call.one(|k| {
+        let y = Lines::new(k, Place::Output(0), output, from.axis);
+        let (first, count) = (k.size(first), k.size(output.dims()[from.axis]));
+        sort_chunks(k, from, |element| {
+            // Places before the first wanted wrap around, beyond all others.
+            let place = element.place - first;
+            k.when(place.lt(count), || y.store(&y.at(element.line), place, element.origin));
+        });
+        Ok(())
+    })
+}
+
+/// Lines are sorted in memory as far as is needed, and what is wanted is copied.
+fn order_long(call: &Call<'_>, from: &Unsorted<'_>, rank: Rank) -> Result<Program> {
+    let (output, len) = (call.outputs[0], from.len());
+    let count = output.dims()[from.axis];
+    let mut program = Program::default();
+    let kept = if let Rank::At(first) = rank { first + count } else { len };
+    let sorted = sort_lines(&mut program, call.target, from, kept)?;
+    program.launch(call.target, |k| {
+        let keys = k.strided(sorted.keys, key_dtype(from.meta.dtype), &[], &[], false);
+        let order = k.strided(sorted.order, INDEX, &[], &[], false);
+        let y = Lines::new(k, Place::Output(0), output, from.axis);
+        k.each_of(&[from.lines(), count], |at| {
+            let (line, i) = (at[0] * k.size(sorted.stride), at[1]);
+            let numbers = || bisect(k, k.size(len), |i| keys.load_at(line + i).lt(greatest_key(k, keys.dtype)));
+            let first = match rank {
+                Rank::At(first) => k.size(first),
+                Rank::MiddleNumber if from.meta.dtype.is_float() => (numbers().max(k.index(1)) - 1) / 2,
+                Rank::MiddleNumber => k.size((len - 1) / 2),
+            };
+            y.store(&y.at(at[0]), i, order.load_at(line + first + i));
+        });
+        Ok(())
+    })?;
+    Ok(program)
+}
+
 /// Whether `a` comes before `b`, NaN last.
 fn less<'a>(a: Value<'a>, b: Value<'a>) -> Value<'a> {
     let below = a.lt(b);
     if a.dtype().is_float() { below | (!a.is_nan() & b.is_nan()) } else { below }
 }
 
-/// Each element counts those that come before it: the place of an element is found by a thread of its own. Places from `rank` on are wanted.
-fn order(call: &Call<'_>, axis: usize, descending: bool, rank: Rank) -> Result<Program> {
-    let (input, output) = (call.inputs[0], call.outputs[0]);
-    let len = input.dims()[axis];
-    let others = Lines::others(input, axis);
-    call.one(|k| {
-        let (x, y) = (Lines::new(k, Place::Input(0), input, axis), Lines::new(k, Place::Output(0), output, axis));
-        k.each_of(&[&others[..], &[len]].concat(), |place| {
-            let (at, i) = (&place[..place.len() - 1], place[place.len() - 1]);
-            let own = ordered(x.load(at, i));
-            let before = k.var(k.index(0));
-            k.repeat(k.size(len), |j| {
-                let other = ordered(x.load(at, j));
-                let (first, after) = (less(other, own), less(own, other));
-                let (first, after) = if descending { (after, first) } else { (first, after) };
-                let equal = !first & !after & j.lt(i);
-                k.when(first | equal, || before.add(k.index(1)));
-            });
-            // Places before the first wanted wrap around, beyond all others.
-            let place = match rank {
-                Rank::At(0) => before.get(),
-                Rank::At(first) => before.get() - k.size(first),
-                Rank::MiddleNumber => before.get() - middle(k, &x, at, len),
-            };
-            k.when(place.lt(k.size(output.dims()[axis])), || y.store(at, place, i));
-        });
-        Ok(())
-    })
-}
-
-/// The middle of so many places as a line has numbers.
-fn middle<'a>(k: &'a Code, line: &Lines<'a>, at: &[Value<'a>], len: usize) -> Value<'a> {
-    let numbers = k.var(k.index(0));
-    k.repeat(k.size(len), |j| {
-        let element = ordered(line.load(at, j));
-        if element.dtype().is_float() {
-            k.when(!element.is_nan(), || numbers.add(k.index(1)));
-        } else {
-            numbers.add(k.index(1));
-        }
-    });
-    k.when(numbers.get().equals(k.index(0)), || numbers.set(k.index(1)));
-    let last = numbers.get() - 1;
-    last / k.constant_bits(2, last.dtype())
-}
-
-/// By bisection.
 fn search(call: &Call<'_>, right: bool) -> Result<Program> {
     let (sorted, values, output) = (call.inputs[0], call.inputs[1], call.outputs[0]);
     let last = sorted.rank() - 1;
-    let own = last > 0;
     call.one(|k| {
         let lines = Lines::new(k, Place::Input(0), sorted, last);
         let (x, y) = (k.input(1, values), k.output(0, output));
         k.each_of(values.dims(), |at| {
-            let line = if own { &at[..last] } else { &[][..] };
+            // One line is for all values, or there is one for each line of them.
+            let line = if last > 0 { &at[..last] } else { &[][..] };
             let value = x.load(at);
-            let (from, count) = (k.var(k.index(0)), k.var(k.size(sorted.dims()[last])));
-            k.forever(|| {
-                let left = count.get();
-                k.leave(left.equals(k.index(0)));
-                bisect(k, &lines, line, value, right, (from, count), left);
+            let place = bisect(k, k.size(sorted.dims()[last]), |i| {
+                let element = lines.load(line, i);
+                if right { !less(value, element) } else { less(element, value) }
             });
-            y.store(at, from.get().to(y.dtype.compute()));
+            y.store(at, place.to(y.dtype.compute()));
         });
         Ok(())
     })
-}
-
-type Range<'a> = (crate::value::Var<'a>, crate::value::Var<'a>);
-
-/// Goes on in one half of the elements that are left.
-fn bisect<'a>(
-    k: &'a Code,
-    lines: &Lines<'a>,
-    line: &[Value<'a>],
-    value: Value<'a>,
-    right: bool,
-    (from, count): Range<'a>,
-    left: Value<'a>,
-) {
-    let half = left / k.constant_bits(2, left.dtype());
-    let middle = from.get() + half;
-    let element = lines.load(line, middle);
-    let before = if right { !less(value, element) } else { less(element, value) };
-    debug_assert_eq!(before.dtype(), DType::Bool);
-    k.either(
-        before,
-        || {
-            from.set(middle + 1);
-            count.set(left - half - 1);
-        },
-        || count.set(half),
-    );
 }

@@ -16,29 +16,31 @@ pub(crate) fn spread(call: &Call<'_>, form: &Spread) -> Result<Program> {
     let dtype = input.dtype.compute();
     call.one(|k| {
         let of = Reduced::new(k, input, &form.axes, output);
-        let count = of.len as f64;
+        let count = of.rows.len as f64;
         let left = (count - form.correction.to_f64()).max(0.0);
-        k.teams(of.rows, of.len, |team, row| {
-            let at = of.at(row);
-            let greatest = team.fold(k.constant(0.0, dtype), |i| of.load(&at, i).abs(), |a, b| a.max(b));
-            let scaled = |i| of.load(&at, i) * factor(k, greatest.get());
-            let total = team.sum(dtype, scaled);
-            let mean = || total.get() / k.constant(count, dtype);
-            let distance = |i| scaled(i) - mean();
-            // What the mean lacks for being rounded.
-            let rest = team.sum(dtype, distance);
-            let squares = team.sum(dtype, |i| {
-                let distance = distance(i);
-                distance * distance
-            });
-            team.once(|| {
-                let (rest, scale) = (rest.get(), factor(k, greatest.get()));
-                let sum = squares.get() - rest * rest / k.constant(count, dtype);
-                let variance = sum.max(k.constant(0.0, dtype)) / k.constant(left, dtype);
-                let result = if form.root { variance.sqrt() / scale } else { variance / scale / scale };
-                of.store(&at, result);
-            });
-        });
+        k.teams(
+            of.rows,
+            |row| of.at(row),
+            |team| {
+                let greatest = team.fold(k.constant(0.0, dtype), |line, i| of.load(&line.at, i).abs(), |a, b| a.max(b));
+                let scaled = team.element(|line, i| of.load(&line.at, i) * factor(k, greatest.of(line)));
+                let total = team.sum(dtype, &scaled);
+                let distance = team.element(|line, i| scaled(line, i) - total.of(line) / k.constant(count, dtype));
+                // What the mean lacks for being rounded.
+                let rest = team.sum(dtype, &distance);
+                let squares = team.sum(dtype, |line, i| {
+                    let distance = distance(line, i);
+                    distance * distance
+                });
+                team.once(|line| {
+                    let (rest, scale) = (rest.of(line), factor(k, greatest.of(line)));
+                    let sum = squares.of(line) - rest * rest / k.constant(count, dtype);
+                    let variance = sum.max(k.constant(0.0, dtype)) / k.constant(left, dtype);
+                    let result = if form.root { variance.sqrt() / scale } else { variance / scale / scale };
+                    of.store(&line.at, result);
+                });
+            },
+        );
         Ok(())
     })
 }

@@ -5,6 +5,7 @@ use opforge_core::{DType, Meta, Result};
 use opforge_trace::Expression;
 
 use crate::lower::Call;
+use crate::pack;
 use crate::program::{Fault, Place, Program};
 use crate::tensor::{Tensor, collapsed};
 
@@ -42,14 +43,23 @@ fn elementwise(
         let given: Vec<Tensor<'_>> = given.collect();
         let made = call.outputs.iter().enumerate();
         let made: Vec<_> = made.map(|(i, meta)| tensor(Place::Output(i), meta, &steps[inputs + i])).collect();
-        k.each_of(dims, |at| {
-            let elements: Vec<_> = given.iter().map(|tensor| tensor.load(at)).collect();
-            let (results, failure) = k.apply(expression, &elements);
-            if let (Some(failure), Some((argument, accepted))) = (failure, tile.failure(call.inputs[0].dtype)) {
-                k.fail(failure, Fault::Value(argument, accepted), k.index(0));
+        let dtypes = call.inputs.iter().chain(call.outputs).map(|meta| meta.dtype);
+        let width = pack::width(dims, dtypes.zip(steps.iter().map(Vec::as_slice)));
+        k.each_of(&pack::in_packs(dims, width), |at| {
+            let packs: Vec<_> = given.iter().map(|tensor| tensor.load_pack(at, width)).collect();
+            let mut results = vec![Vec::new(); made.len()];
+            for i in 0..width {
+                let elements: Vec<_> = packs.iter().map(|pack| pack[i]).collect();
+                let (values, failure) = k.apply(expression, &elements);
+                if let (Some(failure), Some((argument, accepted))) = (failure, tile.failure(call.inputs[0].dtype)) {
+                    k.fail(failure, Fault::Value(argument, accepted), k.index(0));
+                }
+                for ((tensor, results), value) in made.iter().zip(&mut results).zip(values) {
+                    results.push(value.to(tensor.dtype.compute()));
+                }
             }
-            for (tensor, result) in made.iter().zip(results) {
-                tensor.store(at, result.to(tensor.dtype.compute()));
+            for (tensor, results) in made.iter().zip(&results) {
+                tensor.store_pack(at, results);
             }
         });
         Ok(())

@@ -18,7 +18,7 @@ pub(crate) fn windowed(call: &Call<'_>, form: &Windowed) -> Result<Program> {
         &Windowed::Average { ref average, spatial, gradient: false } => pool::average(call, average, spatial),
         &Windowed::Average { ref average, spatial, gradient: true } => pool::average_gradient(call, average, spatial),
         &Windowed::Greatest { ref windows, spatial } => pool::greatest(call, windows, spatial),
-        &Windowed::Spread { spatial } => pool::spread(call, spatial),
+        &Windowed::Spread { ref windows, spatial } => pool::spread(call, windows, spatial),
         &Windowed::Resample { ref how, spatial, gradient } => resample::resample(call, how, spatial, gradient),
     }
 }

@@ -13,7 +13,9 @@ use crate::kernel::{Buffer, Kernel, LANES};
 /// What kernels call: no headers, which NVRTC does not need.
 pub fn cuda_prelude() -> String {
     let own = C_PRELUDE.lines().filter(|line| !line.starts_with("#include")).collect::<Vec<_>>().join("\n");
-    format!("{}\n{own}\n{}\n{}", include_str!("cuda.h"), include_str!("halves.h"), include_str!("cuda_fail.h"))
+    let [first, halves, fail, packs] =
+        [include_str!("cuda.h"), include_str!("halves.h"), include_str!("cuda_fail.h"), include_str!("packs.h")];
+    format!("{first}\n{own}\n{halves}\n{fail}\n{packs}")
 }
 
 /// The kernel as `extern "C" __global__ void kernel`: its arguments are the buffers, a struct of 32-bit parameters, and, where it [can fail](Kernel::can_fail),
@@ -72,7 +74,12 @@ impl Language for Cuda {
         format!("{} {name} = {value};", c_type(dtype))
     }
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
-        let Op::Call(name, _) = op else { return Ok(c_operation(op, dtype, of, operands)) };
+        let Op::Call(name, _) = op else {
+            let text = c_operation(op, dtype, of, operands);
+            // CUDA's infinities and NaN are of single precision, which overloaded functions tell from double.
+            let is_single = matches!(op, Op::Constant(_)) && dtype == DType::F64 && text.contains(['N', 'I']);
+            return Ok(if is_single { format!("(double)({text})") } else { text });
+        };
         let lacks = || Error::device(self.op, "function", *name, format!("functions that CUDA has on {}", self.device));
         Ok(format!("{}({})", intrinsic(name).ok_or_else(lacks)?, operands.join(", ")))
     }
@@ -81,6 +88,24 @@ impl Language for Cuda {
     }
     fn store(&self, number: usize, buffer: &Buffer, index: &str, value: &str) -> Result<String> {
         Ok(format!("b{number}[{index}] = {};", narrowed(buffer.dtype, value)))
+    }
+    fn load_pack(
+        &self,
+        number: usize,
+        buffer: &Buffer,
+        index: &str,
+        dtype: DType,
+        names: &[String],
+    ) -> Result<Vec<String>> {
+        let (ty, width, pack) = (stored(buffer.dtype), names.len(), format!("q{}", &names[0][1..]));
+        let whole = format!("const Pack<{ty}, {width}> {pack} = loaded<{width}>(b{number} + {index});");
+        let part =
+            |(i, name): (usize, &String)| self.constant(dtype, name, &widened(buffer.dtype, format!("{pack}.of[{i}]")));
+        Ok([whole].into_iter().chain(names.iter().enumerate().map(part)).collect())
+    }
+    fn store_pack(&self, number: usize, buffer: &Buffer, index: &str, names: &[String]) -> Result<Vec<String>> {
+        let parts = names.iter().map(|name| narrowed(buffer.dtype, name)).collect::<Vec<_>>().join(", ");
+        Ok(vec![format!("store(b{number} + {index}, Pack<{}, {}>{{{{{parts}}}}});", stored(buffer.dtype), names.len())])
     }
     fn fail(&self, condition: &str, fault: u32, found: &str, _: DType) -> String {
         format!("if ({condition}) fail(status, {fault}u, (int64_t){found});")
@@ -111,6 +136,9 @@ impl Language for Cuda {
     }
     fn lane(&self) -> Option<&'static str> {
         Some("threadIdx.x")
+    }
+    fn barrier_of_32(&self) -> &'static str {
+        "__syncwarp();"
     }
     fn barrier(&self) -> &'static str {
         "__syncthreads();"

@@ -65,6 +65,7 @@ impl<L: Language> Printer<'_, L> {
         match node.source {
             Source::Compute(op @ Op::Constant(_)) => self.language.operation(&op, node.dtype, node.dtype, &[]),
             Source::Parameter(k) => Ok(self.language.parameter(k)),
+            Source::Number(k) => Ok(self.language.number(node.dtype, k)),
             Source::Index => Ok(format!("n{}", id.0)),
             _ => Ok(format!("t{}", id.0)),
         }
@@ -90,11 +91,12 @@ impl<L: Language> Printer<'_, L> {
                 self.language.operation(&op, node.dtype, of, &operands)
             }
             Source::Load(buffer) => self.language.load(buffer, &self.kernel.buffers[buffer], &operands[0]),
+            Source::HighProduct => Ok(self.language.high_product(&operands[0], &operands[1])),
             Source::Kept => Ok(self.language.kept(node.dtype, &operands[0])),
             Source::Rounded(dtype) => Ok(self.language.rounded(dtype, &operands[0])),
             Source::Read(variable) => Ok(self.variable(variable)),
             Source::LoadShared(array) => Ok(format!("s{array}[{}]", operands[0])),
-            Source::Parameter(_) | Source::Index => self.name(id),
+            Source::Parameter(_) | Source::Number(_) | Source::OfPack(_) | Source::Index => self.name(id),
         }
     }
 
@@ -119,6 +121,19 @@ impl<L: Language> Printer<'_, L> {
                 let line = language.store(*buffer, &self.kernel.buffers[*buffer], &index, &value)?;
                 self.line(&line);
             }
+            Statement::LoadPack { buffer, index, values } => {
+                let (index, names) = (self.name(*index)?, self.names(values)?);
+                let dtype = self.kernel.value(values[0]).dtype;
+                for line in language.load_pack(*buffer, &self.kernel.buffers[*buffer], &index, dtype, &names)? {
+                    self.line(&line);
+                }
+            }
+            Statement::StorePack { buffer, index, values } => {
+                let (index, names) = (self.name(*index)?, self.names(values)?);
+                for line in language.store_pack(*buffer, &self.kernel.buffers[*buffer], &index, &names)? {
+                    self.line(&line);
+                }
+            }
             Statement::StoreShared { array, index, value } => {
                 let line = format!("s{array}[{}] = {};", self.name(*index)?, self.name(*value)?);
                 self.line(&line);
@@ -126,7 +141,8 @@ impl<L: Language> Printer<'_, L> {
             Statement::Each(of) => self.counted(of, language.thread(), language.threads())?,
             Statement::Groups(of) => self.counted(of, language.group(), language.groups())?,
             Statement::Repeat(of) => self.counted(of, None, None)?,
-            Statement::Lanes(of) => self.lanes(of)?,
+            Statement::Lanes(of) => self.lanes(of, language.barrier())?,
+            Statement::Warps(of) => self.lanes(of, language.barrier_of_32())?,
             Statement::Forever(block) => self.braces(language.forever(), block, "")?,
             Statement::Leave(id) => {
                 let line = format!("if ({}) {{ break; }}", self.name(*id)?);
@@ -159,7 +175,7 @@ impl<L: Language> Printer<'_, L> {
     }
 
     /// What lanes do, and that they wait for one another.
-    fn lanes(&mut self, of: &Loop) -> Result<()> {
+    fn lanes(&mut self, of: &Loop, barrier: &str) -> Result<()> {
         let outer = self.lane.replace(of.index);
         let (index, count) = (self.name(of.index)?, self.name(of.count)?);
         match self.language.lane() {
@@ -176,7 +192,7 @@ impl<L: Language> Printer<'_, L> {
                 }
                 self.depth -= 1;
                 self.line("}");
-                self.line(self.language.barrier());
+                self.line(barrier);
             }
         }
         self.lane = outer;

@@ -82,6 +82,9 @@ impl Language for Wgsl {
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
         operation(&self.helpers, self.call, op, dtype, of, operands)
     }
+    fn high_product(&self, a: &str, b: &str) -> String {
+        self.helpers.call("high_product", &[a, b])
+    }
     fn kept(&self, dtype: DType, value: &str) -> String {
         let (zero, name) = (word(self.zero), if dtype == DType::F64 { "kept_f64" } else { "kept_f32" });
         self.helpers.call(name, &[value, &zero])
@@ -112,6 +115,9 @@ impl Language for Wgsl {
     }
     fn parameter(&self, number: usize) -> String {
         word(self.buffers + number)
+    }
+    fn number(&self, dtype: DType, first: usize) -> String {
+        format!("bitcast<{}>({})", ty(dtype), self.parameter(first))
     }
     fn variable(&self, number: usize, _: Option<String>) -> String {
         format!("v{number}")

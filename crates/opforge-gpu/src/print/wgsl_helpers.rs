@@ -38,6 +38,7 @@ fn definition(name: &str) -> String {
         "f16_of_f32" => return F16_OF_F32.to_owned(),
         "f32_of_bf16" => return "fn f32_of_bf16(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n".to_owned(),
         "bf16_of_f32" => return BF16_OF_F32.to_owned(),
+        "high_product" => return HIGH_PRODUCT.to_owned(),
         "fmod_f64" => return FMOD.to_owned(),
         "sin_f64" | "cos_f64" => return wave(name, name == "cos_f64"),
         "reduced_f64" => return REDUCED.to_owned(),
@@ -122,6 +123,15 @@ fn saturating(to: &str, from: &str) -> String {
 
 /// Additions of numbers that round may not be taken back by who compiles them.
 const KEPT: &str = "fn kept_{float}(x: {float}, zero: u32) -> {float} { return bitcast<{float}>(bitcast<{bits}>(x) ^ {bits}(zero)); }\n";
+
+/// The upper word of a product of words, from products of their halves: not every GPU has integers of 64 bits.
+const HIGH_PRODUCT: &str = "fn high_product(a: u32, b: u32) -> u32 {
+    let a0 = a & 0xffffu; let a1 = a >> 16u; let b0 = b & 0xffffu; let b1 = b >> 16u;
+    let middle = a1 * b0; let other = a0 * b1;
+    let carried = ((a0 * b0) >> 16u) + (middle & 0xffffu) + (other & 0xffffu);
+    return a1 * b1 + (middle >> 16u) + (other >> 16u) + (carried >> 16u);
+}
+";
 
 const F32_OF_F16: &str = "fn f32_of_f16(h: u32) -> f32 {
     let sign = (h & 0x8000u) << 16u; let exponent = (h >> 10u) & 31u; let mantissa = h & 0x3ffu;

@@ -141,9 +141,11 @@ pub enum Windowed {
         /// How many dimensions they have.
         spatial: usize,
     },
-    /// The first input's elements, added up at the places in planes that the second input gives.
+    /// The first input's elements, added up at the places in planes that the second input gives: each is under its element's window.
     Spread {
-        /// How many dimensions planes have.
+        /// The windows.
+        windows: Windows,
+        /// How many dimensions they have.
         spatial: usize,
     },
     /// Another length along each dimension.

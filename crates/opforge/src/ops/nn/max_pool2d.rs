@@ -64,14 +64,15 @@ impl Operator for MaxPool {
             true => ctx.output(1)?,
             false => dispatch(&MaxPool { places: true, ..self.clone() }, &[&ctx.input(0)?])?.swap_remove(1),
         };
-        let op = MaxPoolGradient { spatial: self.spatial, lengths };
+        let op = MaxPoolGradient { windows: self.windows, spatial: self.spatial, lengths };
         Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?, &places])?)])
     }
 }
 
-/// Adds the first input up at the places, among the elements of the last dimensions, that the second one tells.
+/// Adds the first input up at the places, among the elements of the last dimensions, that the second one tells: each under its element's window.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct MaxPoolGradient {
+    windows: Windows,
     spatial: usize,
     lengths: PerDim,
 }
@@ -91,7 +92,7 @@ impl Plain for MaxPoolGradient {
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Windowed(Windowed::Spread { spatial: self.spatial })
+        Lowering::Windowed(Windowed::Spread { windows: self.windows, spatial: self.spatial })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -8,9 +8,9 @@ use crate::autograd::is_grad_enabled;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
-/// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, of equal leading dimensions (but for the
-/// heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no gradient. The scores are never there as a
-/// whole; the gradient computes them again.
+/// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, or in halves on CUDA devices, of equal
+/// leading dimensions (but for the heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no
+/// gradient. The scores are never there as a whole; the gradient computes them again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Attention {
     /// What scores are multiplied by.
@@ -196,11 +196,15 @@ pub fn scaled_dot_product_attention(
 }
 
 impl Attention {
-    /// The operator's result for floats of any width.
+    /// The operator's result for floats of any width: halves are CUDA devices' own business, and f32 elsewhere.
     #[track_caller]
     fn fused(&self, [query, key, value]: [&Tensor; 3], mask: Option<&Tensor>) -> Result<Tensor> {
         let wide = if query.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-        let inputs = [query.to_dtype(wide)?, key.to_dtype(wide)?, value.to_dtype(wide)?];
+        let taken = match query.dtype() {
+            half @ (DType::F16 | DType::BF16) if query.device().is_cuda() => half,
+            _ => wide,
+        };
+        let inputs = [query.to_dtype(taken)?, key.to_dtype(taken)?, value.to_dtype(taken)?];
         let mask = mask.map(|mask| {
             let mask = if mask.dtype() == DType::Bool { mask.clone() } else { mask.to_dtype(wide)? };
             let (rank, k) = (query.rank(), key.rank());

@@ -94,7 +94,7 @@ pub fn windowed(form: &Windowed, x: &[Array], outputs: &[Meta]) -> Vec<Array> {
         &Windowed::Greatest { ref windows, spatial } => {
             greatest(windows, &Planes::new(&x[0], spatial), outputs, spatial)
         }
-        &Windowed::Spread { spatial } => {
+        &Windowed::Spread { spatial, .. } => {
             let (of, places) = (Planes::new(&x[0], spatial), Planes::new(&x[1], spatial));
             let mut number = 0;
             vec![map_planes(&of, shape, lengths(shape, spatial), |plane, out| {

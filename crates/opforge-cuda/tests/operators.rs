@@ -34,6 +34,11 @@ fn tensors_are_made_moved_read_and_freed_there() -> Result<()> {
 }
 
 #[test]
+fn integers_are_widened_by_their_own_sign() -> Result<()> {
+    gpu().map_or(Ok(()), |gpu| device::integers_are_widened_by_their_own_sign(&gpu))
+}
+
+#[test]
 fn long_tensors_take_many_groups() -> Result<()> {
     gpu().map_or(Ok(()), |gpu| device::long_tensors_take_many_groups(&gpu))
 }

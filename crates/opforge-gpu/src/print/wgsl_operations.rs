@@ -102,7 +102,12 @@ fn converted(helpers: &Helpers, x: &str, of: DType, to: DType) -> String {
     match (of, to) {
         (DType::Bool, _) => format!("select({}, {}, {x})", constant(helpers, 0, to), one(to)),
         (of, to) if of.is_float() && to.is_int() => helpers.call(&format!("{to}_of_{of}"), &[x]),
-        _ => narrow(to, &format!("{}({x})", ty(to))),
+        // What is widened would get the sign of its new dtype.
+        _ => match (ty(of), ty(to)) {
+            ("u32", "i64") => format!("i64(u64({x}))"),
+            ("i32", "u64") => format!("u64(i64({x}))"),
+            (_, wanted) => narrow(to, &format!("{wanted}({x})")),
+        },
     }
 }
 

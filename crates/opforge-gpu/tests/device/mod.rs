@@ -168,6 +168,14 @@ pub fn tensors_are_made_moved_read_and_freed_there(device: &Device) -> Result<()
     Ok(())
 }
 
+pub fn integers_are_widened_by_their_own_sign(device: &Device) -> Result<()> {
+    let unsigned = Tensor::new(&[3_000_000_000u32, 7], device)?.to_dtype(DType::I64)?;
+    assert_eq!(unsigned.to_vec1::<i64>()?, [3_000_000_000, 7]);
+    let signed = Tensor::new(&[-2i32, 7], device)?.to_dtype(DType::U64)?.to_device(&Device::Cpu)?;
+    assert_eq!(signed.to_dtype(DType::I64)?.to_vec1::<i64>()?, [-2, 7]);
+    Ok(())
+}
+
 pub fn long_tensors_take_many_groups(device: &Device) -> Result<()> {
     let x = Tensor::arange(0f32, 5_000_000.0, &Device::Cpu)?.affine(1e-6, -2.0)?;
     let (here, there) = (x.sum_all()?.to_scalar::<f32>()?, x.to_device(device)?.sum_all()?.to_scalar::<f32>()?);

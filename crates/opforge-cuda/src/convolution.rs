@@ -16,9 +16,7 @@ use crate::driver::Address;
 use crate::kernel::Prepared;
 use crate::memory::Block;
 use crate::precision::{CONVOLUTIONS, Plans};
-
-/// Convolutions of fewer multiplications are not worth another library's call.
-const LEAST: usize = 1 << 15;
+use crate::product::LEAST;
 
 /// A convolution that the library is told of.
 struct Told {

@@ -17,7 +17,7 @@ use crate::kernel::Prepared;
 use crate::memory::Block;
 use crate::precision::{PRODUCTS, Plans};
 
-/// Products of fewer multiplications are not worth another library's call.
+/// Products, and what is like them, of fewer multiplications are not worth another library's call.
 pub(crate) const LEAST: usize = 1 << 15;
 
 /// A product that cuBLAS computes.

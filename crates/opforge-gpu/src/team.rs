@@ -6,6 +6,9 @@ use crate::code::Code;
 use crate::kernel::LANES;
 use crate::value::{Array, Value, Var};
 
+/// Groups that occupy a GPU.
+pub(crate) const GROUPS: usize = 1024;
+
 /// Rows that are gone through: how many, of how many elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {

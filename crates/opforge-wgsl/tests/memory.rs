@@ -2,6 +2,7 @@
 
 use std::ptr;
 use std::slice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opforge::{Device, Error, ErrorKind, Result, Tensor};
 use opforge_wgsl::driver::{Driver, Failure, Handle, Launch, Opened, VERSION};
@@ -98,8 +99,15 @@ fn device() -> Result<Device> {
     opforge_wgsl::device(0)
 }
 
+/// Tests one after the other: one of them has what has no kernel refused, for the whole process.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn drivers_of_other_versions_and_gpus_that_are_not_there_are_refused() -> Result<()> {
+    let _alone = alone();
     // SAFETY: none of its functions is called.
     let older = unsafe { opforge_wgsl::bring(&OLDER) }.unwrap_err();
     assert_eq!(older.to_string(), "device mismatch in wgpu, driver: 0 (accepted: a driver of version 1)");
@@ -112,6 +120,7 @@ fn drivers_of_other_versions_and_gpus_that_are_not_there_are_refused() -> Result
 
 #[test]
 fn bytes_of_any_number_are_copied_and_what_lies_beside_them_stays() -> Result<()> {
+    let _alone = alone();
     let device = device()?;
     for n in 1..19 {
         let values: Vec<u8> = (1..=n).collect();
@@ -128,6 +137,7 @@ fn bytes_of_any_number_are_copied_and_what_lies_beside_them_stays() -> Result<()
 
 #[test]
 fn the_cpu_computes_what_there_is_no_kernel_for() -> Result<()> {
+    let _alone = alone();
     let device = device()?;
     let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &device)?;
     x.set_requires_grad(true)?;
@@ -144,6 +154,7 @@ fn the_cpu_computes_what_there_is_no_kernel_for() -> Result<()> {
 
 #[test]
 fn too_little_memory_is_an_error_that_says_how_much_was_asked_for() -> Result<()> {
+    let _alone = alone();
     let device = device()?;
     for nbytes in [MOST as usize, MOST as usize + 1, 1 << 30] {
         let refused = Tensor::zeros(nbytes, opforge::DType::U8, &device).and_then(|x| x.to_vec1::<u8>()).unwrap_err();

@@ -7,7 +7,7 @@ use opforge_trace::Reduction;
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
-use crate::team::Rows;
+use crate::team::{GROUPS, Rows};
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
 
@@ -95,8 +95,7 @@ impl<'a> Reduced<'a> {
 
 /// The elements of each part of a reduction of which there are too few to occupy a GPU; none where they are not few, or not long.
 pub(super) fn parts(rows: Rows) -> Option<usize> {
-    /// Groups that occupy a GPU, and the elements that are worth a team.
-    const GROUPS: usize = 1024;
+    /// Elements that are worth a team.
     const LEAST: usize = 1024;
     let parts = (GROUPS / rows.groups().max(1)).min(rows.len / LEAST);
     (parts > 1).then(|| rows.len.div_ceil(parts))
@@ -144,8 +143,7 @@ fn by_parts(call: &Call<'_>, reduce: &Reduce, of: &Reduction, rows: Rows, len: u
             Rows { count: rows.count * count, len, ..rows },
             |row| {
                 let first = row / results * most;
-                let left = all - first;
-                ((from.at(row % results).0, first), left.lt(most).choose(left, most))
+                ((from.at(row % results).0, first), (all - first).min(most))
             },
             |team| {
                 let all = team.fold(

@@ -7,13 +7,11 @@ use crate::code::Code;
 use crate::kernel::LANES;
 use crate::lower::Target;
 use crate::program::{Place, Program};
+use crate::team::GROUPS;
 use crate::tensor::Tensor;
 use crate::value::{Array, Value, Var};
 
 use super::scan::{States, get, set, vars};
-
-/// Groups that are enough for a GPU.
-const GROUPS: usize = 1024;
 
 /// How many elements of a line a group has, so that there are groups enough: a multiple of what it takes at once.
 pub(crate) fn part_of(lines: usize, len: usize, at_once: usize) -> usize {

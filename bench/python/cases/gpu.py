@@ -55,6 +55,17 @@ def attention(dtype, length, causal, heads=16, batch=4, width=64):
     return make
 
 
+def attention_gradient(torch):
+    q, k, v = (cuda(torch, 4, 16, 2048, 64, dtype=torch.bfloat16).requires_grad_() for _ in range(3))
+    gradient = cuda(torch, 4, 16, 2048, 64, dtype=torch.bfloat16)
+
+    def step():
+        torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).backward(gradient)
+        q.grad = k.grad = v.grad = None
+
+    return step
+
+
 def convolution(images, channels, out, size, dtype="float32", kernel=3):
     def make(torch):
         kind = getattr(torch, dtype)
@@ -65,12 +76,12 @@ def convolution(images, channels, out, size, dtype="float32", kernel=3):
     return make
 
 
-def compiled(function, inputs=3, count=N):
+def compiled(function, inputs=3, shape=(N,), passes=None):
     def make(torch):
-        given = [torch.randn(count, device="cuda") for _ in range(inputs)]
+        given = [torch.randn(*shape, device="cuda") for _ in range(inputs)]
         call = torch.compile(lambda *of: function(torch, *of))
         call(*given)
-        return Case(lambda: call(*given), moved=(inputs + 1) * count * 4)
+        return Case(lambda: call(*given), moved=(passes or inputs + 1) * given[0].numel() * 4)
 
     return make
 
@@ -230,6 +241,7 @@ CASES = {
     "attention 4x16x2048x64, bf16": attention("bfloat16", 2048, False),
     "causal attention 4x16x2048x64, bf16": attention("bfloat16", 2048, True),
     "attention 4x16x512x64": attention("float32", 512, False),
+    "causal attention with gradients 4x16x2048x64, bf16": made(attention_gradient),
     "conv2d 32x64x56x56": convolution(32, 64, 64, 56),
     "conv2d 32x256x14x14": convolution(32, 256, 256, 14),
     "conv2d 32x256x14x14, bf16": convolution(32, 256, 256, 14, "bfloat16"),
@@ -238,6 +250,9 @@ CASES = {
     "rfft of rows of 1024": on(lambda torch, x: torch.fft.rfft(x), 4096, 1024),
     "compiled gelu(x * w + b)": compiled(lambda torch, x, w, b: torch.nn.functional.gelu(x * w + b)),
     "compiled silu(x) * y": compiled(lambda torch, x, y: torch.nn.functional.silu(x) * y, inputs=2),
+    "compiled softmax(x * 0.1 + y)": compiled(lambda torch, x, y: torch.softmax(x * 0.1 + y, -1), 2, (ROWS, WIDTH)),
+    "compiled layer_norm(x + y)": compiled(lambda torch, x, y: torch.nn.functional.layer_norm(x + y, (WIDTH,)), 2, (ROWS, WIDTH)),
+    "compiled mean((x - y)^2)": compiled(lambda torch, x, y: (x - y).square().mean(), 2, passes=2),
     "training: MLP 1024-4096-4096-1024 of 2048": training(perceptron),
     "training: MLP, bf16": training(perceptron, "bfloat16"),
     "training: transformer block 16x256x512": training(block),

@@ -1,4 +1,4 @@
-//! Attention by fast means: in one kernel where scores need not reach memory (`flash.rs`), or by products of matrices.
+//! Attention by fast means: in one kernel where scores need not reach memory (`fused.rs`), or by products of matrices.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ impl Cuda {
         if work < LEAST || inputs.iter().any(|input| input.elem_count() == 0) {
             return None;
         }
-        self.flash(op, form, inputs, outputs).or_else(|| self.attention_by_products(op, form, inputs, outputs))
+        self.fused_attention(op, form, inputs, outputs)
+            .or_else(|| self.attention_by_products(op, form, inputs, outputs))
     }
 
     /// The kernel that has scores, weights and, for gradients, their slopes in memory, and makes them by cuBLAS.

@@ -93,7 +93,7 @@ impl Cuda {
         let program = self.numbers.given(program);
         let functions = program.launches.iter().map(|launch| self.function(op, &launch.kernel));
         let functions = functions.collect::<Result<Vec<_>>>()?;
-        Ok(Prepared { on: self.gpu, op, program, functions, tables: OnceLock::new() })
+        Ok(Prepared::new(self.gpu, op, program, functions))
     }
 }
 

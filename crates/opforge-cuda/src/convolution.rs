@@ -10,7 +10,7 @@ use opforge_runtime::{Argument, Context, Kernel, vm};
 use opforge_tile::forms::{Geometry, MAX_SPATIAL, Part, Window};
 
 use crate::backend::Cuda;
-use crate::cudnn::{Dnn, Plan, Problem, numbers};
+use crate::cudnn::{Dnn, Planned, Problem, numbers};
 use crate::dense::{Channels, Dense};
 use crate::driver::Address;
 use crate::kernel::Prepared;
@@ -39,7 +39,7 @@ struct Convolution {
 
 /// What the library was told of tensors that lie in one of two ways, and how they come to lie so.
 struct Laid {
-    plan: Plan,
+    plan: Planned,
     inputs: [Dense; 2],
     /// None where it is made where it is.
     output: Option<Dense>,
@@ -96,7 +96,7 @@ impl Told {
             *at = block.at;
         }
         let made = output.as_ref().map(|output| output.block().map(|block| (output, block))).transpose()?;
-        let workspace = (plan.nbytes() > 0).then(|| Block::new(self.on.gpu, plan.nbytes())).transpose()?;
+        let workspace = (plan.nbytes > 0).then(|| Block::new(self.on.gpu, plan.nbytes)).transpose()?;
         let workspace = workspace.as_ref().map_or(0, |block| block.at);
         let at = tensors(self.problem.part, inputs, made.as_ref().map_or(y, |(_, block)| block.at));
         // SAFETY: the plan was made for tensors that lie so, and the workspace is of its size; the block is that of the output.

@@ -8,6 +8,7 @@ use opforge_core::Result;
 use opforge_gpu::kernel::LANES;
 use opforge_gpu::{Launch, Memory, Place, Program};
 use opforge_runtime::{Argument, Context, Kernel, vm};
+use smallvec::SmallVec;
 
 use crate::driver::Address;
 use crate::gpu::Gpu;
@@ -20,15 +21,35 @@ const MOST_BLOCKS: usize = 1 << 16;
 /// A program with its compiled kernels.
 pub(crate) struct Prepared {
     pub on: &'static Gpu,
-    pub op: &'static str,
-    pub program: Program,
+    op: &'static str,
+    program: Program,
     /// One a launch.
-    pub functions: Vec<Function>,
+    steps: Vec<Step>,
     /// The program's tables, which the first run uploads.
-    pub tables: OnceLock<Vec<Option<Block>>>,
+    tables: OnceLock<Vec<Option<Block>>>,
+}
+
+/// What is known of a launch once its kernel is compiled.
+struct Step {
+    function: Function,
+    blocks: c_uint,
+    can_fail: bool,
+}
+
+impl Step {
+    fn of(launch: &Launch, function: Function) -> Self {
+        let blocks = if launch.kernel.is_of_groups() { launch.count } else { launch.count.div_ceil(LANES) };
+        Step { function, blocks: blocks.clamp(1, MOST_BLOCKS) as c_uint, can_fail: launch.kernel.can_fail() }
+    }
 }
 
 impl Prepared {
+    /// Of a program, and the compiled function of each launch.
+    pub fn new(on: &'static Gpu, op: &'static str, program: Program, functions: Vec<Function>) -> Self {
+        let steps = program.launches.iter().zip(functions).map(|(launch, function)| Step::of(launch, function));
+        Prepared { on, op, steps: steps.collect(), program, tables: OnceLock::new() }
+    }
+
     fn tables(&self) -> Result<&[Option<Block>]> {
         if let Some(tables) = self.tables.get() {
             return Ok(tables);
@@ -69,7 +90,7 @@ impl Prepared {
     /// Addresses are those of tensors that the program was made for, and of its own memory.
     unsafe fn issue(
         &self,
-        (launch, function): (&Launch, Function),
+        (launch, step): (&Launch, &Step),
         memory: [&[Address]; 3],
         status: Option<Address>,
     ) -> Result<()> {
@@ -78,9 +99,9 @@ impl Prepared {
             Place::Output(i) => memory[1][i],
             Place::Scratch(i) => memory[2][i],
         };
-        let mut addresses: Vec<Address> = launch.places.iter().map(of).collect();
-        let mut status = status.filter(|_| launch.kernel.can_fail());
-        let mut arguments: Vec<*mut c_void> = addresses.iter_mut().map(|at| (&raw mut *at).cast()).collect();
+        let mut addresses: SmallVec<[Address; 8]> = launch.places.iter().map(of).collect();
+        let mut status = status.filter(|_| step.can_fail);
+        let mut arguments: SmallVec<[*mut c_void; 10]> = addresses.iter_mut().map(|at| (&raw mut *at).cast()).collect();
         // The driver reads the arguments before it returns, and writes none.
         if !launch.parameters.is_empty() {
             arguments.push(launch.parameters.as_ptr().cast_mut().cast());
@@ -88,12 +109,23 @@ impl Prepared {
         if let Some(status) = &mut status {
             arguments.push((&raw mut *status).cast());
         }
-        let blocks = if launch.kernel.is_of_groups() { launch.count } else { launch.count.div_ceil(LANES) };
-        let (blocks, lanes) = (blocks.clamp(1, MOST_BLOCKS) as c_uint, LANES as c_uint);
+        let lanes = LANES as c_uint;
         // SAFETY: there are as many arguments as the kernel's text has, of its types; the memory is the caller's.
         self.on.checked(self.op, unsafe {
             let launch = self.on.driver.launch;
-            launch(function.0, blocks, 1, 1, lanes, 1, 1, 0, self.on.stream, arguments.as_mut_ptr(), ptr::null_mut())
+            launch(
+                step.function.0,
+                step.blocks,
+                1,
+                1,
+                lanes,
+                1,
+                1,
+                0,
+                self.on.stream,
+                arguments.as_mut_ptr(),
+                ptr::null_mut(),
+            )
         })
     }
 
@@ -104,11 +136,11 @@ impl Prepared {
     pub unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
         self.on.enter(self.op)?;
         let (_spaces, own) = self.own()?;
-        let fails = self.program.launches.iter().any(|launch| launch.kernel.can_fail());
+        let fails = self.steps.iter().any(|step| step.can_fail);
         let status = fails.then(|| Block::zeros(self.on, self.op, 12)).transpose()?;
-        for (launch, function) in self.program.launches.iter().zip(&self.functions) {
+        for step in self.program.launches.iter().zip(&self.steps) {
             // SAFETY: the addresses are those of the caller's tensors and of the program's memory.
-            unsafe { self.issue((launch, *function), [inputs, outputs, &own], status.as_ref().map(|block| block.at))? };
+            unsafe { self.issue(step, [inputs, outputs, &own], status.as_ref().map(|block| block.at))? };
         }
         if let Some(status) = status {
             let words = status.words(self.op)?;
@@ -123,8 +155,8 @@ impl Kernel for Prepared {
     unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
         let read = |x: &Argument<'_>| x.to_read().map(|at| at.addr() as Address);
         let write = |y: &Argument<'_>| y.to_write().map(|at| at.addr() as Address);
-        let inputs = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let outputs = outputs.iter().map(write).collect::<Result<Vec<_>>>()?;
+        let inputs = inputs.iter().map(read).collect::<Result<SmallVec<[Address; 4]>>>()?;
+        let outputs = outputs.iter().map(write).collect::<Result<SmallVec<[Address; 4]>>>()?;
         // SAFETY: arguments are as `launch` demands.
         unsafe { self.run(&inputs, &outputs) }
     }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Operators are those of the CPU, with their gradients: [`opforge_gpu`] makes kernels of what they compute, NVRTC compiles them on first use, and they
-//! are kept on disk. Products of matrices are cuBLAS' and convolutions cuDNN's, where they are there, and attention of halves has kernels by hand. These
+//! are kept on disk. Products of matrices are cuBLAS' and convolutions and long attention cuDNN's, where they are there, and attention of halves has kernels by hand. These
 //! libraries are looked for while the program runs ([`search_in`], `OPFORGE_CUDA_PATH`), so that one build serves machines with and without them.
 //!
 //! Every call is issued to one stream of its GPU and returns; what fails there is the error of who waits next, or, with `OPFORGE_SYNC=1`, of the call
@@ -25,11 +25,11 @@ mod cache;
 mod compiler;
 mod convolution;
 mod cudnn;
-mod cudnn_graph;
 mod dense;
 mod driver;
 mod event;
 mod flash;
+mod fused;
 mod gpu;
 mod kept;
 mod kernel;
@@ -53,6 +53,7 @@ pub use backend::set_fallback;
 pub use compiler::Compiler;
 pub use cudnn::cudnn_version;
 pub use event::Event;
+pub use fused::set_least_attention_of_cudnn;
 pub use gpu::{Properties, Usage};
 pub use library::search_in;
 pub use precision::{set_tf32_convolutions, set_tf32_products, tf32_convolutions, tf32_products};

@@ -62,6 +62,11 @@ pub(crate) struct Descriptor {
     destroy: Destroy,
 }
 
+// SAFETY: it is memory of the host's, which any thread may destroy.
+unsafe impl Send for Descriptor {}
+// SAFETY: what has it calls the library, which is unsafe, and says who may.
+unsafe impl Sync for Descriptor {}
+
 impl Descriptor {
     /// What a function of the library makes; none if it fails.
     ///

@@ -19,11 +19,6 @@ fn made() -> Option<i32> {
     host_driver::counted("libcudnn.so.9", "opforge_host_convolutions")
 }
 
-/// How many of them were by graphs.
-fn by_graphs() -> Option<i32> {
-    host_driver::counted("libcudnn.so.9", "opforge_host_graphs")
-}
-
 /// How many of them had the channels of all tensors last.
 fn of_channels_last() -> Option<i32> {
     host_driver::counted("libcudnn.so.9", "opforge_host_channels_last")
@@ -179,7 +174,7 @@ fn vectors_have_channels_last(gpu: &Device) -> Result<()> {
     for (dtype, tolerance, last) in [(DType::F32, 2e-3, 2), (DType::F64, 1e-12, 0), (DType::BF16, 3e-2, 2)] {
         for case in &CASES_OF_VECTORS {
             let want = case.run(dtype, &Device::Cpu)?;
-            let (before, graphs) = (of_channels_last(), by_graphs());
+            let before = of_channels_last();
             opforge_cuda::set_tf32_convolutions(true)?;
             let got = case.run(dtype, gpu)?;
             opforge_cuda::set_tf32_convolutions(false)?;
@@ -190,9 +185,6 @@ fn vectors_have_channels_last(gpu: &Device) -> Result<()> {
             if let (Some(before), Some(after)) = (before, of_channels_last()) {
                 let last = if case.name.ends_with("contiguous") { 0 } else { last };
                 assert_eq!(after - before, last, "{} of {dtype:?}", case.name);
-            }
-            if let (Some(before), Some(after)) = (graphs, by_graphs()) {
-                assert_eq!(after - before, if dtype == DType::F64 { 0 } else { 3 }, "{} of {dtype:?}", case.name);
             }
         }
     }

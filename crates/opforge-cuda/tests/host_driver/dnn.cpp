@@ -13,8 +13,6 @@ constexpr int BAD_PARAM = 3, EXECUTION_FAILED = 8, NOT_SUPPORTED = 9;
 constexpr int FLOAT = 0, DOUBLE = 1, BFLOAT16 = 9;
 constexpr int DEFAULT_MATH = 0, FMA_MATH = 3;
 
-// Of those that are proposed, the one that works: the others are not deterministic, or work in more memory than there is.
-constexpr int NOT_DETERMINISTIC = 0, LARGE = 1, USABLE = 2;
 constexpr size_t WORKSPACE = 64;
 
 std::atomic<int> convolutions{0}, of_channels_last{0};
@@ -28,16 +26,6 @@ struct Convolution {
     std::vector<int> padding, stride, dilation;
     int summed_in, groups = 1, math = DEFAULT_MATH;
 };
-
-struct Candidate {
-    int algorithm, status;
-    float milliseconds;
-    size_t nbytes;
-    int is_deterministic, math, reserved[3];
-};
-
-const Tensor &tensor(void *of) { return *static_cast<Tensor *>(of); }
-Convolution &convolution(void *of) { return *static_cast<Convolution *>(of); }
 
 bool channels_last(const Tensor &of) { return of.dims[1] > 1 && of.strides[1] == 1 && of.strides.back() == of.dims[1]; }
 
@@ -69,7 +57,7 @@ struct Operand {
     const Tensor &of;
     Elements elements;
 
-    Operand(void *of, const void *at) : of(tensor(of)), elements{at, tensor(of).kind == BFLOAT16 ? 14 : tensor(of).kind} {}
+    Operand(const Tensor &of, const void *at) : of(of), elements{at, of.kind == BFLOAT16 ? 14 : of.kind} {}
 
     int64_t place(const std::vector<int> &at) const {
         int64_t flat = 0;
@@ -79,9 +67,8 @@ struct Operand {
 };
 
 // Makes one of x, w and y (0, 1, 2) of the other two.
-int convolve(int made, Operand x, Operand w, Operand y, const Convolution &by, int algorithm, void *workspace, size_t nbytes, const void *alpha, const void *beta) {
+int convolve(int made, Operand x, Operand w, Operand y, const Convolution &by) {
     if (!fit(x.of, w.of, y.of, by)) return BAD_PARAM;
-    if (algorithm != USABLE || !workspace || nbytes < WORKSPACE) return NOT_SUPPORTED;
     if (getenv("OPFORGE_HOST_DRIVER_FAILS")) return EXECUTION_FAILED;
     const bool reduced = x.of.kind == FLOAT && by.math == DEFAULT_MATH;
     const auto value = [&](const Operand &of, int64_t at) { return reduced ? to_tf32(of.elements.get(at)) : of.elements.get(at); };
@@ -102,95 +89,19 @@ int convolve(int made, Operand x, Operand w, Operand y, const Convolution &by, i
             if (made == 2) sums[of_y] += value(x, of_x) * value(w, of_w);
         });
     });
-    const double one = factor(alpha, x.of.kind), other = factor(beta, x.of.kind);
-    for (size_t i = 0; i < sums.size(); ++i) target.elements.set(i, one * sums[i] + (other ? other * target.elements.get(i) : 0));
+    for (size_t i = 0; i < sums.size(); ++i) target.elements.set(i, sums[i]);
     ++convolutions;
     if (channels_last(x.of) && channels_last(w.of) && channels_last(y.of)) ++of_channels_last;
     return 0;
 }
-
-int choose(void *x, void *w, void *y, void *by, int most, int *count, Candidate *found) {
-    if (!fit(tensor(x), tensor(w), tensor(y), convolution(by)) || most < 4) return BAD_PARAM;
-    const int math = convolution(by).math;
-    found[0] = {NOT_DETERMINISTIC, 0, 1, WORKSPACE, 0, math, {}};
-    found[1] = {LARGE, 0, 2, size_t(1) << 40, 1, math, {}};
-    found[2] = {USABLE, 0, 3, WORKSPACE, 1, DEFAULT_MATH, {}};
-    found[3] = {USABLE + 1, NOT_SUPPORTED, -1, 0, 1, DEFAULT_MATH, {}};
-    return *count = 4, 0;
-}
-
-int size(int algorithm, size_t *nbytes) { return algorithm == USABLE ? (*nbytes = WORKSPACE, 0) : NOT_SUPPORTED; }
 
 }  // namespace
 
 extern "C" {
 
 int cudnnCreate(void **handle) { return *handle = &convolutions, 0; }
-int cudnnGetProperty(int which, int *number) { return *number = which == 0 ? 9 : 0, 0; }
+int cudnnGetProperty(int which, int *number) { return *number = which == 0 ? 9 : which == 1 ? 10 : 0, 0; }
 int cudnnSetStream(void *, void *) { return 0; }
-
-int cudnnCreateTensorDescriptor(void **of) { return *of = new Tensor, 0; }
-int cudnnDestroyTensorDescriptor(void *of) { return delete static_cast<Tensor *>(of), 0; }
-int cudnnSetTensorNdDescriptor(void *of, int kind, int rank, const int *dims, const int *strides) {
-    if (rank < 4 || rank > 5) return BAD_PARAM;
-    *static_cast<Tensor *>(of) = {kind, {dims, dims + rank}, {strides, strides + rank}};
-    return 0;
-}
-
-int cudnnCreateFilterDescriptor(void **of) { return cudnnCreateTensorDescriptor(of); }
-int cudnnDestroyFilterDescriptor(void *of) { return cudnnDestroyTensorDescriptor(of); }
-int cudnnSetFilterNdDescriptor(void *of, int kind, int format, int rank, const int *dims) {
-    if (format != 0 && format != 1) return NOT_SUPPORTED;
-    std::vector<int> strides(rank, 1);
-    strides[rank - 1] = format == 1 ? dims[1] : 1;
-    for (int d = rank - 1; d > 2; --d) strides[d - 1] = strides[d] * dims[d];
-    strides[1] = format == 1 ? 1 : strides[2] * dims[2];
-    strides[0] = format == 1 ? strides[2] * dims[2] : strides[1] * dims[1];
-    return cudnnSetTensorNdDescriptor(of, kind, rank, dims, strides.data());
-}
-
-int cudnnCreateConvolutionDescriptor(void **of) { return *of = new Convolution, 0; }
-int cudnnDestroyConvolutionDescriptor(void *of) { return delete static_cast<Convolution *>(of), 0; }
-int cudnnSetConvolutionNdDescriptor(void *of, int spatial, const int *padding, const int *stride, const int *dilation, int mode, int summed_in) {
-    if (mode != 1) return NOT_SUPPORTED;
-    convolution(of).padding = {padding, padding + spatial};
-    convolution(of).stride = {stride, stride + spatial};
-    convolution(of).dilation = {dilation, dilation + spatial};
-    convolution(of).summed_in = summed_in;
-    return 0;
-}
-int cudnnSetConvolutionGroupCount(void *of, int groups) { return convolution(of).groups = groups, 0; }
-int cudnnSetConvolutionMathType(void *of, int math) { return convolution(of).math = math, math >= DEFAULT_MATH && math <= FMA_MATH ? 0 : BAD_PARAM; }
-
-int cudnnGetConvolutionForwardAlgorithm_v7(void *, void *x, void *w, void *by, void *y, int most, int *count, Candidate *found) {
-    return choose(x, w, y, by, most, count, found);
-}
-int cudnnGetConvolutionBackwardDataAlgorithm_v7(void *, void *w, void *y, void *by, void *x, int most, int *count, Candidate *found) {
-    return choose(x, w, y, by, most, count, found);
-}
-int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *, void *x, void *y, void *by, void *w, int most, int *count, Candidate *found) {
-    return choose(x, w, y, by, most, count, found);
-}
-
-int cudnnGetConvolutionForwardWorkspaceSize(void *, void *, void *, void *, void *, int algorithm, size_t *nbytes) { return size(algorithm, nbytes); }
-int cudnnGetConvolutionBackwardDataWorkspaceSize(void *, void *, void *, void *, void *, int algorithm, size_t *nbytes) { return size(algorithm, nbytes); }
-int cudnnGetConvolutionBackwardFilterWorkspaceSize(void *, void *, void *, void *, void *, int algorithm, size_t *nbytes) { return size(algorithm, nbytes); }
-
-int cudnnConvolutionForward(
-    void *, const void *alpha, void *of_x, const void *x, void *of_w, const void *w, void *by, int algorithm, void *workspace, size_t nbytes, const void *beta,
-    void *of_y, void *y) {
-    return convolve(2, {of_x, x}, {of_w, w}, {of_y, y}, convolution(by), algorithm, workspace, nbytes, alpha, beta);
-}
-int cudnnConvolutionBackwardData(
-    void *, const void *alpha, void *of_w, const void *w, void *of_y, const void *y, void *by, int algorithm, void *workspace, size_t nbytes, const void *beta,
-    void *of_x, void *x) {
-    return convolve(0, {of_x, x}, {of_w, w}, {of_y, y}, convolution(by), algorithm, workspace, nbytes, alpha, beta);
-}
-int cudnnConvolutionBackwardFilter(
-    void *, const void *alpha, void *of_x, const void *x, void *of_y, const void *y, void *by, int algorithm, void *workspace, size_t nbytes, const void *beta,
-    void *of_w, void *w) {
-    return convolve(1, {of_x, x}, {of_w, w}, {of_y, y}, convolution(by), algorithm, workspace, nbytes, alpha, beta);
-}
 
 // How many convolutions there have been, for tests.
 int opforge_host_convolutions() { return convolutions; }

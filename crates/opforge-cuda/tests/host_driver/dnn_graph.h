@@ -6,13 +6,11 @@
 namespace {
 
 constexpr int CONVOLUTION = 1, ENGINE = 2, CONFIGURATION = 3, HEURISTICS = 4, PLAN = 5, FORWARD = 10, BACKWARD_FILTER = 11, BACKWARD_DATA = 12, GRAPH = 15, PACK = 16,
-              TENSOR = 17;
+              TENSOR = 17, ELEMENT = 0, OF_ELEMENTS = 13, PRODUCT = 18, OF_MATRICES = 19, REDUCTION = 21, OF_ROWS = 22, RESHAPE = 31;
 constexpr int BY_MATRICES = 0, NOT_DETERMINISTIC_NOTE = 4;
 
 // Engines that are proposed, the first of them the fastest: one that is not deterministic, one by units for matrices, one in full precision.
 constexpr int64_t NEVER = 0, BY_UNITS = 1, IN_FULL = 2;
-
-std::atomic<int> by_graphs{0};
 
 struct Backend {
     int kind;
@@ -32,15 +30,18 @@ struct Backend {
 
 Backend &backend(void *of) { return *static_cast<Backend *>(of); }
 
-// The bytes of a value of an attribute's type: integers, addresses, descriptors and handles have eight.
-size_t size_of_type(int type) { return type == 0 || type == 3 || type == 5 || type == 6 || type == 15 ? 8 : 4; }
+// The bytes of a value of an attribute's type: integers, addresses, descriptors and handles have eight, booleans one.
+size_t size_of_type(int type) { return type == 2 ? 1 : type == 0 || type == 3 || type == 5 || type == 6 || type == 15 ? 8 : 4; }
 
-// The attributes of an operation: how tensors meet, x, w, y.
+// The attributes of an operation: how tensors meet, x, w, y, alpha, beta.
 std::vector<int> attributes_of(int kind) {
-    if (kind == FORWARD) return {702, 704, 703, 705};
-    if (kind == BACKWARD_DATA) return {708, 710, 709, 711};
-    return {714, 716, 715, 717};
+    if (kind == FORWARD) return {702, 704, 703, 705, 700, 701};
+    if (kind == BACKWARD_DATA) return {708, 710, 709, 711, 706, 707};
+    return {714, 716, 715, 717, 712, 713};
 }
+
+// The bits of 1 in single and double precision.
+constexpr int64_t ONE = 0x3f800000, WIDE_ONE = 0x3ff0000000000000;
 
 bool is_whole(const Backend &of) {
     switch (of.kind) {
@@ -53,14 +54,29 @@ bool is_whole(const Backend &of) {
         case HEURISTICS: return of.has({200, 201});
         case PLAN: return of.has({400, 401}) && of.of(401).engine >= 0;
         case PACK: return of.has({1000, 1001, 1003});
+        case ELEMENT: return of.has({0, 1});
+        case OF_ELEMENTS: return of.has({750, 751, 753});
+        case PRODUCT: return of.has({1500});
+        case OF_MATRICES: return of.has({1520, 1521, 1522, 1523});
+        case REDUCTION: return of.has({1600, 1601});
+        case OF_ROWS: return of.has({1610, 1611, 1612});
+        case RESHAPE: return of.has({2200, 2201});
         default: return false;
     }
 }
 
 Tensor tensor_of(const Backend &of) { return {int(of.one(901)), of.numbers(902), of.numbers(903)}; }
 
+}  // namespace
+
+#include "dnn_operations.h"
+
+namespace {
+
 int execute(const Backend &plan, const Backend &pack) {
-    const Backend &configuration = plan.of(401), &operation = configuration.of(201).of(801);
+    const Backend &configuration = plan.of(401), &graph = configuration.of(201), &operation = graph.of(801);
+    if (configuration.engine == NEVER || !pack.one(1003)) return NOT_SUPPORTED;
+    if (graph.attributes.at(801).size() > 1) return execute_all(graph, pack);
     const std::vector<int> names = attributes_of(operation.kind);
     const Backend &meeting = operation.of(names[0]);
     Tensor all[3];
@@ -73,15 +89,12 @@ int execute(const Backend &plan, const Backend &pack) {
             if (known[j] == tensor.one(906)) at[i] = reinterpret_cast<void *>(pack.attributes.at(1001)[j]);
         if (reinterpret_cast<uint64_t>(at[i]) % tensor.one(900)) return BAD_PARAM;
     }
+    if (operation.one(names[4]) != (all[0].kind == DOUBLE ? WIDE_ONE : ONE) || operation.one(names[5]) != 0) return BAD_PARAM;
     Convolution by{meeting.numbers(104), meeting.numbers(103), meeting.numbers(102), int(meeting.one(100))};
     by.groups = all[1].dims[1] ? all[0].dims[1] / all[1].dims[1] : 1;
     by.math = configuration.engine == BY_UNITS ? DEFAULT_MATH : FMA_MATH;
     const int made = operation.kind == FORWARD ? 2 : operation.kind == BACKWARD_DATA ? 0 : 1;
-    const float one = 1, zero = 0;
-    ++by_graphs;
-    return convolve(
-        made, {&all[0], at[0]}, {&all[1], at[1]}, {&all[2], at[2]}, by, configuration.engine == NEVER ? NOT_DETERMINISTIC : USABLE,
-        reinterpret_cast<void *>(pack.one(1003)), WORKSPACE, &one, &zero);
+    return convolve(made, {all[0], at[0]}, {all[1], at[1]}, {all[2], at[2]}, by);
 }
 
 }  // namespace
@@ -117,8 +130,5 @@ int cudnnBackendExecute(void *, void *plan, void *pack) {
     if (backend(plan).kind != PLAN || !backend(plan).is_done || backend(pack).kind != PACK || !backend(pack).is_done) return BAD_PARAM;
     return execute(backend(plan), backend(pack));
 }
-
-// How many convolutions there have been by graphs, for tests.
-int opforge_host_graphs() { return by_graphs; }
 
 }

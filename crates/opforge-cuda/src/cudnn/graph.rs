@@ -2,10 +2,6 @@
 
 use std::ffi::{c_int, c_void};
 
-use libloading::Library;
-use opforge_tile::forms::Part;
-
-use crate::cudnn::Problem;
 use crate::driver::Handle;
 use crate::library::{Descriptor, functions};
 
@@ -21,34 +17,23 @@ functions! {
     }
 }
 
-/// Kinds of descriptors: `cudnnBackendDescriptorType_t`.
+/// Kinds of descriptors: `cudnnBackendDescriptorType_t`. Those of operations are where these are.
 mod kind {
     use std::ffi::c_int;
 
-    pub const CONVOLUTION: c_int = 1;
     pub const ENGINE: c_int = 2;
     pub const CONFIGURATION: c_int = 3;
     pub const HEURISTICS: c_int = 4;
     pub const PLAN: c_int = 5;
-    pub const FORWARD: c_int = 10;
-    pub const BACKWARD_FILTER: c_int = 11;
-    pub const BACKWARD_DATA: c_int = 12;
     pub const GRAPH: c_int = 15;
     pub const PACK: c_int = 16;
     pub const TENSOR: c_int = 17;
 }
 
-/// Attributes of descriptors: `cudnnBackendAttributeName_t`. Those of operations are in [`operation`].
+/// Attributes of these descriptors: `cudnnBackendAttributeName_t`.
 mod attribute {
     use std::ffi::c_int;
 
-    pub const SUMMED_IN: c_int = 100;
-    pub const MODE: c_int = 101;
-    pub const DILATIONS: c_int = 102;
-    pub const STRIDES: c_int = 103;
-    pub const PADDING_AFTER: c_int = 104;
-    pub const PADDING_BEFORE: c_int = 105;
-    pub const SPATIAL: c_int = 106;
     pub const HEURISTICS: c_int = 200;
     pub const HEURISTICS_GRAPH: c_int = 201;
     pub const HEURISTICS_RESULTS: c_int = 202;
@@ -63,6 +48,8 @@ mod attribute {
     pub const TENSOR_DIMS: c_int = 902;
     pub const TENSOR_STRIDES: c_int = 903;
     pub const TENSOR_NAME: c_int = 906;
+    pub const TENSOR_IS_BETWEEN: c_int = 907;
+    pub const TENSOR_IS_NUMBER: c_int = 908;
     pub const PACK_NAMES: c_int = 1000;
     pub const PACK_ADDRESSES: c_int = 1001;
     pub const PACK_WORKSPACE: c_int = 1003;
@@ -71,15 +58,19 @@ mod attribute {
 
 /// What an attribute is set to.
 #[derive(Clone, Copy)]
-enum Values<'a> {
+pub(super) enum Values<'a> {
     Handle(Handle),
     DType(c_int),
+    True,
     Integers(&'a [i64]),
     Single(f32),
+    Double(f64),
     Addresses(&'a [*mut c_void]),
     Mode(c_int),
     Heuristics(c_int),
-    Descriptor(&'a Descriptor),
+    Pointwise(c_int),
+    Reduction(c_int),
+    Descriptors(&'a [Handle]),
 }
 
 /// Numbers of types of attributes that are read.
@@ -93,18 +84,25 @@ impl Values<'_> {
         match self {
             Values::Handle(handle) => (0, 1, (&raw const *handle).cast()),
             Values::DType(dtype) => (1, 1, (&raw const *dtype).cast()),
+            Values::True => (2, 1, std::ptr::from_ref(&true).cast()),
             Values::Integers(all) => (INTEGER, all.len() as i64, all.as_ptr().cast()),
             Values::Single(number) => (4, 1, (&raw const *number).cast()),
+            Values::Double(number) => (5, 1, (&raw const *number).cast()),
             Values::Addresses(all) => (6, all.len() as i64, all.as_ptr().cast()),
             Values::Mode(mode) => (7, 1, (&raw const *mode).cast()),
             Values::Heuristics(which) => (8, 1, (&raw const *which).cast()),
-            Values::Descriptor(of) => (DESCRIPTOR, 1, (&raw const of.at).cast()),
+            Values::Pointwise(mode) => (14, 1, (&raw const *mode).cast()),
+            Values::Descriptors(all) => (DESCRIPTOR, all.len() as i64, all.as_ptr().cast()),
+            Values::Reduction(operation) => (18, 1, (&raw const *operation).cast()),
         }
     }
 }
 
+/// An attribute of a descriptor.
+pub(super) type Set<'a> = (c_int, Values<'a>);
+
 /// What is known of an engine's arithmetic: `cudnnBackendNumericalNote_t`.
-mod note {
+pub(super) mod note {
     use std::ffi::c_int;
 
     pub const BY_MATRICES: c_int = 0;
@@ -121,34 +119,8 @@ const CANDIDATES: usize = 16;
 const ALIGNMENT: i64 = 16;
 /// The most bytes that an engine may work in.
 const MOST_BYTES: i64 = 1 << 30;
-/// The names of `x`, `w` and `y` where a plan is run.
-const NAMES: [i64; 3] = [1, 2, 3];
-
-/// A prepared convolution.
-pub(crate) struct Planned {
-    functions: &'static Functions,
-    plan: Descriptor,
-    /// The bytes that it works in.
-    pub nbytes: usize,
-    /// What the plan was made of, which it may refer to.
-    _of: Vec<Descriptor>,
-}
-
-/// The kind of a convolution's operation, and its attributes: `alpha`, `beta`, how tensors meet, `x`, `w`, `y` (`cudnnBackendAttributeName_t`).
-fn operation(part: Part) -> (c_int, [c_int; 6]) {
-    match part {
-        Part::Output => (kind::FORWARD, [700, 701, 702, 704, 703, 705]),
-        Part::Input => (kind::BACKWARD_DATA, [706, 707, 708, 710, 709, 711]),
-        Part::Weight => (kind::BACKWARD_FILTER, [712, 713, 714, 716, 715, 717]),
-    }
-}
 
 impl Functions {
-    /// Looks them up; none in a library without graphs.
-    pub fn find(library: &'static Library) -> Option<Self> {
-        Self::of(library).ok()
-    }
-
     /// A descriptor without attributes.
     fn empty(&self, kind: c_int) -> Option<Descriptor> {
         // SAFETY: the library writes a handle, which its function for all kinds destroys.
@@ -156,9 +128,9 @@ impl Functions {
     }
 
     /// A descriptor with these attributes.
-    fn made(&self, kind: c_int, attributes: &[(c_int, Values<'_>)]) -> Option<Descriptor> {
+    fn made(&self, kind: c_int, attributes: &[Set<'_>]) -> Option<Descriptor> {
         let made = self.empty(kind)?;
-        let is_set = |(attribute, values): &(c_int, Values<'_>)| {
+        let is_set = |(attribute, values): &Set<'_>| {
             let (of_type, count, first) = values.parts();
             // SAFETY: there are as many values of the type; the library copies them.
             unsafe { (self.set)(made.at, *attribute, of_type, count, first) == 0 }
@@ -175,77 +147,10 @@ impl Functions {
         (code == 0).then_some(count.clamp(0, most) as usize)
     }
 
-    fn tensor(&self, name: i64, kind: c_int, of: &Problem, dims: &[c_int]) -> Option<Descriptor> {
-        let strides = of.channels.strides(dims)?;
-        let [dims, strides] = [dims, &strides].map(|all| all.iter().map(|&n| i64::from(n)).collect::<Vec<_>>());
-        let attributes = [
-            (attribute::TENSOR_ALIGNMENT, Values::Integers(&[ALIGNMENT])),
-            (attribute::TENSOR_DTYPE, Values::DType(kind)),
-            (attribute::TENSOR_DIMS, Values::Integers(&dims)),
-            (attribute::TENSOR_STRIDES, Values::Integers(&strides)),
-            (attribute::TENSOR_NAME, Values::Integers(&[name])),
-        ];
-        self.made(kind::TENSOR, &attributes)
-    }
-
-    fn meeting(&self, of: &Problem, summed_in: c_int) -> Option<Descriptor> {
-        let numbers = |all: &[c_int]| all.iter().map(|&n| i64::from(n)).collect::<Vec<_>>();
-        let [padding, stride, dilation] = [&of.padding, &of.stride, &of.dilation].map(|all| numbers(all));
-        let not_mirrored = 1;
-        let attributes = [
-            (attribute::SUMMED_IN, Values::DType(summed_in)),
-            (attribute::MODE, Values::Mode(not_mirrored)),
-            (attribute::DILATIONS, Values::Integers(&dilation)),
-            (attribute::STRIDES, Values::Integers(&stride)),
-            (attribute::PADDING_AFTER, Values::Integers(&padding)),
-            (attribute::PADDING_BEFORE, Values::Integers(&padding)),
-            (attribute::SPATIAL, Values::Integers(&[padding.len() as i64])),
-        ];
-        self.made(kind::CONVOLUTION, &attributes)
-    }
-
-    /// Has the library prepare a convolution by the first engine that it proposes of those that give the same results at every run, and neither round inputs
-    /// nor, unless `by_matrices`, use units that would.
-    pub fn plan(
-        &'static self,
-        handle: Handle,
-        of: &Problem,
-        kinds: (c_int, c_int),
-        by_matrices: bool,
-    ) -> Option<Planned> {
-        let [x, w, y] = [&of.x, &of.w, &of.y];
-        let tensor = |i: usize, dims: &[c_int]| self.tensor(NAMES[i], kinds.0, of, dims);
-        let (tensors, meeting) = ([tensor(0, x)?, tensor(1, w)?, tensor(2, y)?], self.meeting(of, kinds.1)?);
-        let (kind, [alpha, beta, by, at_x, at_w, at_y]) = operation(of.part);
-        let [x, w, y] = tensors.each_ref().map(Values::Descriptor);
-        let attributes = [(by, Values::Descriptor(&meeting)), (at_x, x), (at_w, w), (at_y, y)];
-        let factors = [(alpha, Values::Single(1.0)), (beta, Values::Single(0.0))];
-        let operation = self.made(kind, &[&attributes[..], &factors].concat())?;
-        let graph = self.made(
-            kind::GRAPH,
-            &[
-                (attribute::GRAPH_HANDLE, Values::Handle(handle)),
-                (attribute::GRAPH_OPERATIONS, Values::Descriptor(&operation)),
-            ],
-        )?;
-        let refused = |note: &c_int| match *note {
-            note::BY_MATRICES => !by_matrices,
-            note => [note::CONVERTS_INPUTS, note::SUMS_IN_LESS, note::NOT_DETERMINISTIC].contains(&note),
-        };
-        let (plan, nbytes, configuration) = HEURISTICS.into_iter().find_map(|which| {
-            let usable = |found: &Descriptor| self.notes(found).is_some_and(|notes| !notes.iter().any(refused));
-            let found = self.proposed(&graph, which).unwrap_or_default().into_iter().filter(usable);
-            found.into_iter().find_map(|found| self.prepared(handle, found))
-        })?;
-        let mut all = vec![configuration, graph, operation, meeting];
-        all.extend(tensors);
-        Some(Planned { functions: self, plan, nbytes, _of: all })
-    }
-
     /// Configurations of engines, the fastest first.
-    fn proposed(&self, graph: &Descriptor, which: c_int) -> Option<Vec<Descriptor>> {
+    fn proposed(&self, graph: Handle, which: c_int) -> Option<Vec<Descriptor>> {
         let asked = [
-            (attribute::HEURISTICS_GRAPH, Values::Descriptor(graph)),
+            (attribute::HEURISTICS_GRAPH, Values::Descriptors(&[graph])),
             (attribute::HEURISTICS, Values::Heuristics(which)),
         ];
         let heuristics = self.made(kind::HEURISTICS, &asked)?;
@@ -272,7 +177,7 @@ impl Functions {
             kind::PLAN,
             &[
                 (attribute::PLAN_HANDLE, Values::Handle(handle)),
-                (attribute::PLAN_CONFIGURATION, Values::Descriptor(&found)),
+                (attribute::PLAN_CONFIGURATION, Values::Descriptors(&[found.at])),
             ],
         )?;
         let mut nbytes = [0i64];
@@ -281,16 +186,134 @@ impl Functions {
     }
 }
 
+/// Strides of a tensor without gaps.
+pub(super) fn dense(dims: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; dims.len()];
+    for d in (1..dims.len()).rev() {
+        strides[d - 1] = strides[d] * dims[d];
+    }
+    strides
+}
+
+/// A tensor of a graph.
+#[derive(Debug, Clone)]
+pub(super) struct Tensor {
+    pub at: Handle,
+    pub dims: Vec<i64>,
+}
+
+/// A graph that is being written.
+pub(super) struct Graph {
+    functions: &'static Functions,
+    /// All that was described, which the library may refer to.
+    all: Vec<Descriptor>,
+    operations: Vec<Handle>,
+    tensors: i64,
+    /// The names of tensors whose addresses each run gives, in this order.
+    given: Vec<i64>,
+}
+
+impl Graph {
+    pub fn new(functions: &'static Functions) -> Self {
+        Graph { functions, all: Vec::new(), operations: Vec::new(), tensors: 0, given: Vec::new() }
+    }
+
+    /// Describes something.
+    pub fn describe(&mut self, kind: c_int, attributes: &[Set<'_>]) -> Option<Handle> {
+        let made = self.functions.made(kind, attributes)?;
+        let at = made.at;
+        self.all.push(made);
+        Some(at)
+    }
+
+    /// Adds an operation.
+    pub fn operation(&mut self, kind: c_int, attributes: &[Set<'_>]) -> Option<()> {
+        let operation = self.describe(kind, attributes)?;
+        self.operations.push(operation);
+        Some(())
+    }
+
+    fn tensor(&mut self, dtype: c_int, dims: &[i64], strides: &[i64], more: &[Set<'_>]) -> Option<Tensor> {
+        self.tensors += 1;
+        let name = self.tensors;
+        let attributes = [
+            (attribute::TENSOR_ALIGNMENT, Values::Integers(&[ALIGNMENT])),
+            (attribute::TENSOR_DTYPE, Values::DType(dtype)),
+            (attribute::TENSOR_DIMS, Values::Integers(dims)),
+            (attribute::TENSOR_STRIDES, Values::Integers(strides)),
+            (attribute::TENSOR_NAME, Values::Integers(&[name])),
+        ];
+        let at = self.describe(kind::TENSOR, &[&attributes, more].concat())?;
+        if !more.iter().any(|(attribute, _)| *attribute == attribute::TENSOR_IS_BETWEEN) {
+            self.given.push(name);
+        }
+        Some(Tensor { at, dims: dims.to_vec() })
+    }
+
+    /// A tensor in the GPU's memory, at an address that is a multiple of 16.
+    pub fn given(&mut self, dtype: c_int, dims: &[i64], strides: &[i64]) -> Option<Tensor> {
+        self.tensor(dtype, dims, strides, &[])
+    }
+
+    /// A number in the host's memory, of as many dimensions as the graph's tensors.
+    pub fn number(&mut self, dtype: c_int, rank: usize) -> Option<Tensor> {
+        let ones = vec![1; rank];
+        self.tensor(dtype, &ones, &ones, &[(attribute::TENSOR_IS_NUMBER, Values::True)])
+    }
+
+    /// A tensor that passes from one operation to others.
+    pub fn between(&mut self, dtype: c_int, dims: &[i64]) -> Option<Tensor> {
+        self.strided_between(dtype, dims, &dense(dims))
+    }
+
+    /// As [`between`](Self::between), of elements that lie so.
+    pub fn strided_between(&mut self, dtype: c_int, dims: &[i64], strides: &[i64]) -> Option<Tensor> {
+        self.tensor(dtype, dims, strides, &[(attribute::TENSOR_IS_BETWEEN, Values::True)])
+    }
+
+    /// Has the library prepare the operations by the first engine that it proposes of whose arithmetic nothing is `refused`.
+    pub fn plan(mut self, handle: Handle, refused: impl Fn(c_int) -> bool) -> Option<Planned> {
+        let operations = std::mem::take(&mut self.operations);
+        let graph = self.describe(
+            kind::GRAPH,
+            &[
+                (attribute::GRAPH_HANDLE, Values::Handle(handle)),
+                (attribute::GRAPH_OPERATIONS, Values::Descriptors(&operations)),
+            ],
+        )?;
+        let of = self.functions;
+        let (plan, nbytes, configuration) = HEURISTICS.into_iter().find_map(|which| {
+            let usable = |found: &Descriptor| of.notes(found).is_some_and(|all| !all.iter().any(|&note| refused(note)));
+            let found = of.proposed(graph, which).unwrap_or_default().into_iter().filter(usable);
+            found.into_iter().find_map(|found| of.prepared(handle, found))
+        })?;
+        self.all.push(configuration);
+        Some(Planned { functions: of, plan, nbytes, given: self.given, _of: self.all })
+    }
+}
+
+/// A prepared graph.
+pub(crate) struct Planned {
+    functions: &'static Functions,
+    plan: Descriptor,
+    /// The bytes that it works in.
+    pub nbytes: usize,
+    given: Vec<i64>,
+    /// What the plan was made of, which it may refer to.
+    _of: Vec<Descriptor>,
+}
+
 impl Planned {
-    /// Issues the convolution; the library's status.
+    /// Issues the operations; the library's status.
     ///
     /// # Safety
-    /// The addresses are those of `x`, `w` and `y` as the problem describes them, multiples of 16, and of so many bytes as the plan says.
-    pub unsafe fn run(&self, handle: Handle, at: [*mut c_void; 3], workspace: *mut c_void) -> c_int {
+    /// The addresses are those of what was [given](Graph::given), in that order and as it was described, and of so many bytes as the plan says. Numbers are in
+    /// the host's memory, until this returns.
+    pub unsafe fn run(&self, handle: Handle, at: &[*mut c_void], workspace: *mut c_void) -> c_int {
         const NO_MEMORY: c_int = 2;
         let pack = [
-            (attribute::PACK_NAMES, Values::Integers(&NAMES)),
-            (attribute::PACK_ADDRESSES, Values::Addresses(&at)),
+            (attribute::PACK_NAMES, Values::Integers(&self.given)),
+            (attribute::PACK_ADDRESSES, Values::Addresses(at)),
             (attribute::PACK_WORKSPACE, Values::Addresses(&[workspace])),
         ];
         let Some(pack) = self.functions.made(kind::PACK, &pack) else { return NO_MEMORY };

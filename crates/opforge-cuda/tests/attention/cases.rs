@@ -1,16 +1,14 @@
-//! Attention as the CPU has it: in one kernel, by products of cuBLAS, and by what is written where neither takes it.
-
-mod host_driver;
+//! Calls of attention, and their results with gradients.
 
 use opforge::{DType, Device, Result, Tensor, functional as f};
 
-fn numbers(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
+pub fn numbers(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
     let count: usize = shape.iter().product();
     let values: Vec<f32> = (0..count).map(|i| ((i * 7919 + shape[0] * 31 + 13) % 101) as f32 / 50.0 - 1.0).collect();
     Tensor::from_vec(values, shape, &Device::Cpu)?.to_dtype(dtype)?.to_device(device)
 }
 
-fn flat(t: &Tensor) -> Result<Vec<f64>> {
+pub fn flat(t: &Tensor) -> Result<Vec<f64>> {
     t.to_dtype(DType::F64)?.flatten_all()?.to_vec1()
 }
 
@@ -28,8 +26,8 @@ fn mask(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
 
 /// A call of attention.
 #[derive(Clone, Copy)]
-struct Case {
-    name: &'static str,
+pub struct Case {
+    pub name: &'static str,
     q: &'static [usize],
     k: &'static [usize],
     /// The columns of values.
@@ -39,7 +37,7 @@ struct Case {
     /// How tensors of contiguous elements become the arguments.
     view: fn(&Tensor) -> Result<Tensor>,
     /// Whether scores of halves stay in registers.
-    is_flash: bool,
+    pub is_flash: bool,
 }
 
 const PLAIN: Case = Case {
@@ -62,7 +60,7 @@ fn without_first(t: &Tensor) -> Result<Tensor> {
     padded.narrow(3, 1, t.dims()[3])
 }
 
-const CASES: [Case; 14] = [
+pub const CASES: [Case; 14] = [
     PLAIN,
     Case { name: "causal", causal: true, ..PLAIN },
     Case {
@@ -88,7 +86,7 @@ const CASES: [Case; 14] = [
 
 impl Case {
     /// The result, and the gradients of queries, keys and values.
-    fn run(&self, dtype: DType, device: &Device) -> Result<Vec<Vec<f64>>> {
+    pub fn run(&self, dtype: DType, device: &Device) -> Result<Vec<Vec<f64>>> {
         let values = [&self.k[..self.k.len() - 1], &[self.size]].concat();
         let leaves =
             [numbers(self.q, dtype, device)?, numbers(self.k, dtype, device)?, numbers(&values, dtype, device)?];
@@ -104,57 +102,17 @@ impl Case {
             .extend(leaves.iter().map(|leaf| flat(found.get(leaf).expect("a gradient"))).collect::<Result<Vec<_>>>()?);
         Ok(results)
     }
-}
 
-#[test]
-fn attention_and_its_gradients_are_those_of_the_cpu() -> Result<()> {
-    host_driver::install();
-    opforge_cuda::set_fallback(false);
-    let gpu = opforge_cuda::device(0)?;
-    let all = std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all");
-    let dtypes = [(DType::F32, 1e-5), (DType::BF16, 2e-2), (DType::F64, 1e-12), (DType::F16, 3e-3)];
-    for (dtype, tolerance) in dtypes.into_iter().take(if all { 4 } else { 2 }) {
-        for case in CASES {
-            let before = host_driver::products();
-            let got = case.run(dtype, &gpu)?;
-            if let (Some(before), Some(after)) = (before, host_driver::products()) {
-                let is_flash = case.is_flash && matches!(dtype, DType::F16 | DType::BF16);
-                assert_eq!(after == before, is_flash, "{} of {dtype:?}: {} products", case.name, after - before);
-            }
-            let want = case.run(dtype, &Device::Cpu)?;
-            for (i, (got, want)) in got.iter().zip(&want).enumerate() {
-                let size = want.iter().fold(0f64, |size, x| size.max(x.abs()));
-                assert_eq!(got.len(), want.len());
-                let far =
-                    got.iter().zip(want).position(|(got, want)| got.is_nan() || (got - want).abs() > tolerance * size);
-                assert!(
-                    far.is_none(),
-                    "{} of {dtype:?}, result {i}: {:?}",
-                    case.name,
-                    far.map(|j| (j, got[j], want[j]))
-                );
-            }
+    /// Whether these results are the CPU's.
+    pub fn compare(&self, got: &[Vec<f64>], dtype: DType, tolerance: f64) -> Result<()> {
+        let want = self.run(dtype, &Device::Cpu)?;
+        for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+            let size = want.iter().fold(0f64, |size, x| size.max(x.abs()));
+            assert_eq!(got.len(), want.len());
+            let is_far = |(got, want): (&f64, &f64)| got.is_nan() || (got - want).abs() > tolerance * size;
+            let far = got.iter().zip(want).position(is_far);
+            assert!(far.is_none(), "{} of {dtype:?}, result {i}: {:?}", self.name, far.map(|j| (j, got[j], want[j])));
         }
+        Ok(())
     }
-    Ok(())
-}
-
-#[test]
-fn what_is_not_finite_spreads_as_on_the_cpu() -> Result<()> {
-    host_driver::install();
-    let gpu = opforge_cuda::device(0)?;
-    for (dtype, causal) in [DType::F32, DType::F16].into_iter().flat_map(|dtype| [(dtype, false), (dtype, true)]) {
-        let run = |device: &Device| -> Result<Vec<f64>> {
-            let mut values = vec![0.5f32; 48 * 32];
-            (values[5 * 32], values[7 * 32 + 1], values[9 * 32 + 2]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
-            let q = Tensor::from_vec(values, (48, 32), &Device::Cpu)?.to_dtype(dtype)?.to_device(device)?;
-            let [k, v] = [numbers(&[48, 32], dtype, device)?, numbers(&[48, 32], dtype, device)?];
-            flat(&f::scaled_dot_product_attention(&q, &k, &v, None, 0.0, causal, None, false)?)
-        };
-        for (i, (got, want)) in run(&gpu)?.into_iter().zip(run(&Device::Cpu)?).enumerate() {
-            let is_same = got.is_nan() && want.is_nan() || (got - want).abs() <= 3e-3;
-            assert!(is_same, "{dtype:?}, element {i}: {got} is not {want}");
-        }
-    }
-    Ok(())
 }

@@ -129,6 +129,7 @@ pub fn drawn(op: &'static str, form: &Draws, inputs: &[&Meta], output: &Meta) ->
         Random::Bernoulli { p } => random::bernoulli(op, p.to_f64(), key, target),
         Random::Integers { low, high } => random::randint(op, low, high, key, target),
         Random::Poisson => random::poisson(op, key, inputs[1], target),
+        Random::Dropout { keep } => random::dropout(op, keep.to_f64(), key, inputs[1], target),
     }
 }
 

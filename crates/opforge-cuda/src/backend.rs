@@ -34,7 +34,14 @@ pub(crate) struct Cuda {
 impl Cuda {
     pub fn new(gpu: &'static Gpu) -> Self {
         // CUDA's compilers keep to the order of sums, and multiply-add is theirs; blocks of every GPU have 48 KiB of shared memory.
-        let target = Target { device: gpu.name, fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+        let target = Target {
+            device: gpu.name,
+            fused: true,
+            approximates: true,
+            reorders: false,
+            doubles: true,
+            shared: 48 << 10,
+        };
         let (compiled, texts, blas, blas_lt, dnn) = Default::default();
         Cuda { gpu, target, compiled, texts, numbers: Numbers::of_pairs(), blas, blas_lt, dnn }
     }

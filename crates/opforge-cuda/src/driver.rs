@@ -36,6 +36,8 @@ functions! {
         clear = "cuMemsetD8Async" (Address, u8, usize, Handle);
         upload = "cuMemcpyHtoDAsync_v2" (Address, *const c_void, usize, Handle);
         download = "cuMemcpyDtoHAsync_v2" (*mut c_void, Address, usize, Handle);
+        host_allocate = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+        host_address = "cuMemHostGetDevicePointer_v2" (*mut Address, *mut c_void, c_uint);
         stream_create = "cuStreamCreate" (*mut Handle, c_uint);
         stream_wait = "cuStreamSynchronize" (Handle);
         stream_query = "cuStreamQuery" (Handle);

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use opforge_core::{Error, Result};
 
 use crate::driver::{Attribute, Driver, Handle, NOT_READY, PoolAttribute};
 use crate::kept::Kept;
+use crate::status::Status;
 
 /// What a GPU is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub(crate) struct Gpu {
     context: Handle,
     pool: Handle,
     kept: Mutex<Kept>,
+    /// Made by the first call that may fail.
+    pub(crate) status: OnceLock<Mutex<Status>>,
     /// The bytes that may be in use.
     limit: AtomicUsize,
     /// Operators whose own code has issued work that nobody has waited for yet.
@@ -146,8 +149,8 @@ impl Gpu {
             checked((driver.pool_set)(pool, PoolAttribute::Threshold as c_int, (&raw mut all).cast()))?;
         }
         let (limit, forks) = (AtomicUsize::new(usize::MAX), opforge_runtime::forks());
-        let (kept, issued) = (Mutex::default(), Mutex::default());
-        Ok(Gpu { name, driver, properties, stream, context, pool, kept, limit, issued, forks })
+        let (kept, issued, status) = Default::default();
+        Ok(Gpu { name, driver, properties, stream, context, pool, kept, status, limit, issued, forks })
     }
 
     /// Whether this process is the one that opened the GPU, and none that was forked since.

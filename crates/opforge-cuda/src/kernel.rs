@@ -100,6 +100,9 @@ impl Prepared {
             Place::Scratch(i) => memory[2][i],
         };
         let mut addresses: SmallVec<[Address; 8]> = launch.places.iter().map(of).collect();
+        if launch.copies && addresses[0] == addresses[1] {
+            return Ok(());
+        }
         let mut status = status.filter(|_| step.can_fail);
         let mut arguments: SmallVec<[*mut c_void; 10]> = addresses.iter_mut().map(|at| (&raw mut *at).cast()).collect();
         // The driver reads the arguments before it returns, and writes none.
@@ -129,22 +132,24 @@ impl Prepared {
         })
     }
 
-    /// Issues all launches, and waits for those that may fail.
+    /// Issues all launches, and waits until those that may fail have run.
     ///
     /// # Safety
     /// As [`Kernel::launch`], of tensors at these addresses.
     pub unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
         self.on.enter(self.op)?;
         let (_spaces, own) = self.own()?;
-        let fails = self.steps.iter().any(|step| step.can_fail);
-        let status = fails.then(|| Block::zeros(self.on, self.op, 12)).transpose()?;
-        for step in self.program.launches.iter().zip(&self.steps) {
+        let last = self.steps.iter().rposition(|step| step.can_fail);
+        let status = last.map(|_| self.on.status(self.op)).transpose()?;
+        for (n, step) in self.program.launches.iter().zip(&self.steps).enumerate() {
             // SAFETY: the addresses are those of the caller's tensors and of the program's memory.
-            unsafe { self.issue(step, [inputs, outputs, &own], status.as_ref().map(|block| block.at))? };
+            unsafe { self.issue(step, [inputs, outputs, &own], status.as_ref().map(|status| status.at))? };
+            if let Some(status) = status.as_ref().filter(|_| last == Some(n)) {
+                status.record(self.on, self.op)?;
+            }
         }
         if let Some(status) = status {
-            let words = status.words(self.op)?;
-            return self.program.check(self.op, words);
+            self.program.check(self.op, status.wait(self.on, self.op)?)?;
         }
         // An error is then this call's.
         if vm::is_sync() { self.on.wait(self.op) } else { Ok(()) }

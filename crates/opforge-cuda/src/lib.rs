@@ -39,6 +39,7 @@ mod module;
 mod parts;
 mod precision;
 mod product;
+mod status;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};

@@ -75,25 +75,6 @@ impl Block {
         on.wait(op)?;
         Ok(block)
     }
-
-    /// A block of zeros.
-    pub fn zeros(on: &'static Gpu, op: &'static str, nbytes: usize) -> Result<Block> {
-        let block = Block::new(on, nbytes)?;
-        on.enter(op)?;
-        // SAFETY: the block has as many bytes.
-        on.checked(op, unsafe { (on.driver.clear)(block.at, 0, nbytes, on.stream) })?;
-        Ok(block)
-    }
-
-    /// The first three words, when everything that was issued has run.
-    pub fn words(&self, op: &'static str) -> Result<[u32; 3]> {
-        let mut words = [0u32; 3];
-        let (to, nbytes) = (words.as_mut_ptr().cast(), size_of_val(&words));
-        // SAFETY: the block was made of as many bytes.
-        self.on.checked(op, unsafe { (self.on.driver.download)(to, self.at, nbytes, self.on.stream) })?;
-        self.on.wait(op)?;
-        Ok(words)
-    }
 }
 
 impl Drop for Block {

@@ -13,6 +13,16 @@ fn gpu() -> Result<Device> {
 mod graphs;
 
 #[test]
+fn functions_of_rows_are_one_kernel() -> Result<()> {
+    graphs::functions_of_rows_are_one_kernel(&gpu()?)
+}
+
+#[test]
+fn rows_of_what_was_changed_in_place_are_of_the_new_elements() -> Result<()> {
+    graphs::rows_of_what_was_changed_in_place_are_of_the_new_elements(&gpu()?)
+}
+
+#[test]
 fn functions_of_single_elements_are_one_kernel() -> Result<()> {
     graphs::functions_of_single_elements_are_one_kernel(&gpu()?)
 }

@@ -12,14 +12,18 @@ fn gpu() -> Option<Device> {
     Some(opforge_cuda::device(0).expect("a device that opens"))
 }
 
+/// Whether everything is to be run, rather than a part.
+fn all() -> bool {
+    std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all")
+}
+
 #[path = "../../opforge-gpu/tests/device/mod.rs"]
 mod device;
 
 #[test]
 fn operators_and_gradients_give_on_a_gpu_what_they_give_on_the_cpu() {
     let Some(gpu) = gpu() else { return };
-    let every = if std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all") { 1 } else { 60 };
-    let same = device::operators_and_gradients(&gpu, every);
+    let same = device::operators_and_gradients(&gpu, if all() { 1 } else { 60 });
     assert!(std::env::var("OPFORGE_OPERATOR").is_ok() || same > 100, "only {same} samples");
 }
 
@@ -45,7 +49,7 @@ fn long_tensors_take_many_groups() -> Result<()> {
 
 #[test]
 fn groups_share_what_is_long() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::groups_share_what_is_long(&gpu))
+    gpu().map_or(Ok(()), |gpu| device::groups_share_what_is_long(&gpu, all()))
 }
 
 #[test]

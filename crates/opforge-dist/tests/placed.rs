@@ -124,7 +124,7 @@ fn ranks_draw_no_more_than_their_parts() {
             assert_eq!(distribution_of(&dropped)?.as_deref(), Some(&to));
             Ok(())
         });
-        for op in ["rand", "bernoulli"] {
+        for op in ["rand", "dropout"] {
             assert_eq!(bytes(&events, |event| event.op == op), 70 * 50 * 4, "{op} {text}");
         }
     }

@@ -52,7 +52,7 @@ impl Code {
         let State { mut kernel, places, parameters, faults, count, mut blocks, .. } = self.state.into_inner();
         kernel.body = blocks.pop().unwrap_or_default();
         kernel.parameters = parameters.len();
-        (Launch { kernel: Arc::new(kernel), places, parameters, count }, faults)
+        (Launch { kernel: Arc::new(kernel), places, parameters, count, copies: false }, faults)
     }
 
     pub fn node(&self, node: kernel::Node) -> Id {
@@ -214,10 +214,15 @@ impl Code {
         self.say(Statement::Lanes(of));
     }
 
-    /// For every lane of the group; then each 32 in a row wait for one another.
-    pub fn warps<'a>(&'a self, body: impl FnOnce(Value<'a>)) {
+    /// For every lane of the group, which changes nothing that other lanes look at.
+    pub fn alone<'a>(&'a self, body: impl FnOnce(Value<'a>)) {
         let of = self.counted(self.index(LANES), body);
-        self.say(Statement::Warps(of));
+        self.say(Statement::Alone(of));
+    }
+
+    /// A variable of lanes becomes another one's value in the lane whose number differs in a bit.
+    pub fn exchange(&self, to: Var<'_>, from: Var<'_>, apart: usize) {
+        self.say(Statement::Exchange { to: to.number, from: from.number, apart });
     }
 
     /// For every index below `count`, in order.
@@ -277,6 +282,13 @@ impl Code {
     /// A variable of each lane, without a value.
     pub fn lane_var(&self, dtype: DType) -> Var<'_> {
         self.declared(dtype, true)
+    }
+
+    /// A variable of each lane that begins with a value.
+    pub fn lane_var_of<'a>(&'a self, first: Value<'a>) -> Var<'a> {
+        let var = self.lane_var(first.dtype());
+        var.set(first);
+        var
     }
 
     /// An array of the group.

@@ -1,5 +1,7 @@
 //! A kernel as a value: typed operations, loads and stores, loops that threads share.
 
+use std::collections::BTreeMap;
+
 use opforge_core::DType;
 use opforge_trace::Op;
 
@@ -105,8 +107,17 @@ pub enum Statement {
     Groups(Loop),
     /// Within a group: the body for every lane below the count, at most [`LANES`], and then the lanes wait for one another.
     Lanes(Loop),
-    /// Within a group: the body for every lane, and then each 32 lanes in a row wait for one another, or more do.
-    Warps(Loop),
+    /// Within a group: the body for every lane, without waiting: what it changes, other lanes do not look at.
+    Alone(Loop),
+    /// Within a group: every lane's variable `to` becomes the `from` of the lane whose number differs in one bit, `apart`: 1, 2, 4, 8 or 16.
+    Exchange {
+        /// A variable of lanes.
+        to: usize,
+        /// Another, of the same dtype.
+        from: usize,
+        /// The bit.
+        apart: usize,
+    },
     /// The body for every index below the count, in order.
     Repeat(Loop),
     /// The body again and again.
@@ -201,20 +212,43 @@ impl Kernel {
 
     /// Whether a launch may fail for what it finds.
     pub fn can_fail(&self) -> bool {
-        fn any(block: &Block) -> bool {
-            block.iter().any(|statement| match statement {
-                Statement::Fail { .. } => true,
-                Statement::Each(of)
-                | Statement::Groups(of)
-                | Statement::Lanes(of)
-                | Statement::Warps(of)
-                | Statement::Repeat(of) => any(&of.body),
-                Statement::Forever(body) => any(body),
-                Statement::When { then, otherwise, .. } => any(then) || any(otherwise),
-                _ => false,
-            })
+        self.statements().iter().any(|statement| matches!(statement, Statement::Fail { .. }))
+    }
+
+    /// The buffers of which packs are loaded or stored, by number, and the elements of a pack. Each begins a whole number of packs after the buffer does.
+    pub fn packed(&self) -> BTreeMap<usize, usize> {
+        let pack = |statement: &&Statement| match statement {
+            Statement::LoadPack { buffer, values, .. } | Statement::StorePack { buffer, values, .. } => {
+                Some((*buffer, values.len()))
+            }
+            _ => None,
+        };
+        self.statements().iter().filter_map(pack).collect()
+    }
+
+    /// All statements, those within others too.
+    fn statements(&self) -> Vec<&Statement> {
+        fn add<'k>(block: &'k Block, all: &mut Vec<&'k Statement>) {
+            for statement in block {
+                all.push(statement);
+                match statement {
+                    Statement::Each(of)
+                    | Statement::Groups(of)
+                    | Statement::Lanes(of)
+                    | Statement::Alone(of)
+                    | Statement::Repeat(of) => add(&of.body, all),
+                    Statement::Forever(body) => add(body, all),
+                    Statement::When { then, otherwise, .. } => {
+                        add(then, all);
+                        add(otherwise, all);
+                    }
+                    _ => {}
+                }
+            }
         }
-        any(&self.body)
+        let mut all = Vec::new();
+        add(&self.body, &mut all);
+        all
     }
 
     /// Whether a value, a buffer, a variable or an array has such a dtype.

@@ -14,7 +14,7 @@
 //!
 //! let x = Meta::contiguous(DType::F32, 1000);
 //! let lowering = UnaryOp(Relu).lower(&[&x], &[&x])?;
-//! let target = Target { device: "cuda:0", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+//! let target = Target { device: "cuda:0", fused: true, approximates: true, reorders: false, doubles: true, shared: 48 << 10 };
 //! let program = program_of(&target, "relu", &lowering, &[&x], &[&x])?;
 //! let [launch] = &program.launches[..] else { panic!("one launch is enough") };
 //! assert_eq!(launch.count, 1000);

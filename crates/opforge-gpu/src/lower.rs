@@ -4,6 +4,7 @@ use opforge::devices::Link;
 use opforge::operator::Lowering;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_tile::forms::Attention;
+use opforge_trace::Arithmetic;
 
 use crate::code::Code;
 use crate::forms;
@@ -16,12 +17,21 @@ pub struct Target {
     pub device: &'static str,
     /// Whether multiply-add rounds once.
     pub fused: bool,
+    /// Whether exponentials and quotients of f32 that are [within 2 units](Arithmetic::Approximate) are faster.
+    pub approximates: bool,
     /// Whether compilers may compute sums in another order than they are written, as those of WGSL may.
     pub reorders: bool,
     /// Whether kernels may compute in f64 what is not of that dtype.
     pub doubles: bool,
     /// How many bytes the threads of a group may share.
     pub shared: usize,
+}
+
+impl Target {
+    /// How functions of elements are traced.
+    pub fn arithmetic(&self) -> Arithmetic {
+        if self.approximates { Arithmetic::Approximate } else { self.fused.into() }
+    }
 }
 
 /// A call that a program is made for.

@@ -98,7 +98,8 @@ mod tests {
     fn scaled(by: f64, plus: f64) -> Launch {
         let x = Meta::contiguous(DType::F32, 10);
         let lowering = UnaryOp(Affine { mul: by.into(), add: plus.into() }).lower(&[&x], &[&x]).expect("a lowering");
-        let target = Target { device: "c", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+        let target =
+            Target { device: "c", fused: true, approximates: true, reorders: false, doubles: true, shared: 48 << 10 };
         program_of(&target, "affine", &lowering, &[&x], &[&x]).expect("a program").launches.remove(0)
     }
 

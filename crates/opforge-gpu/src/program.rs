@@ -30,6 +30,8 @@ pub struct Launch {
     pub parameters: Vec<u32>,
     /// How many indices its threads, or groups, share.
     pub count: usize,
+    /// Whether it copies its first buffer to its second, which lies alike: nothing is to be done where these are the same memory.
+    pub copies: bool,
 }
 
 /// What a kernel may find in elements that has no result.

@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn sines_of_large_angles_are_in_a_branch() {
         let x = Meta::contiguous(DType::F32, 10);
-        let target = Target { device: "c", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+        let target =
+            Target { device: "c", fused: true, approximates: true, reorders: false, doubles: true, shared: 48 << 10 };
         let program = program_of(&target, "sin", &sine(DType::F32), &[&x], &[&x]).expect("a program");
         let text = print::cuda(&program.launches[0].kernel, "sin", "cuda:0").expect("a text");
         let (before, after) = text.split_once(" sin(").expect("one call");

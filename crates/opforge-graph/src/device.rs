@@ -1,41 +1,126 @@
-//! A graph's kernels on a device other than the CPU: those of its backend, with functions of single elements joined.
+//! A graph's kernels on a device other than the CPU: those of its backend, with functions of single elements and of rows joined.
 
 use std::ops::Range;
 
-use opforge::Result;
 use opforge::devices::{self, Link, Operand};
-use opforge::fusion::{Access, Kind, Obstacle};
+use opforge::fusion::{Access, Obstacle};
+use opforge::operator::Lowering;
+use opforge::{Result, Shape};
 use opforge_runtime::Kernel;
+use opforge_tile::forms::{Move, Normalize};
 
 use crate::graph::{Graph, Node, Use};
 use crate::inside::Apart;
-use crate::kernel::{Step, access, accesses, metas, part};
+use crate::kernel::{Step, access, accesses, metas};
 use crate::program::Options;
 
 /// The most tensors that a kernel is given.
 const MOST_TENSORS: usize = 48;
 
+/// What a call does, as far as calls are joined by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It makes elements of those at the same place.
+    Elements,
+    /// It makes elements, or a number, of rows along the last dimension.
+    Rows,
+    /// It makes numbers of other elements than rows.
+    Numbers,
+    Other,
+}
+
+impl Role {
+    fn of(node: &Node) -> Result<Role> {
+        if node.op.has_effects() {
+            return Ok(Role::Other);
+        }
+        let inputs = metas(&node.inputs);
+        let last = |meta: &opforge::Meta| meta.rank().wrapping_sub(1);
+        Ok(match node.op.lower(&inputs, &metas(&node.outputs))? {
+            Lowering::Fill(_) | Lowering::Move(Move::Copy) => Role::Elements,
+            Lowering::Tile(tile) if !tile.refuses_elements(inputs[0].dtype) => Role::Elements,
+            Lowering::Rows(rows) if rows.axis == last(&node.outputs[0].meta) => Role::Rows,
+            Lowering::Normalize(Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }) => Role::Rows,
+            Lowering::Reduce(reduce) if reduce.axes[..] == [last(inputs[0])] => Role::Rows,
+            Lowering::Reduce(_) => Role::Numbers,
+            _ => Role::Other,
+        })
+    }
+}
+
+/// Calls that may be one kernel: of elements of one shape, and of numbers of its rows.
+struct Group<'g> {
+    shape: &'g Shape,
+    has_rows: bool,
+    /// Whether something is changed in place: what is computed of rows may be computed again after that.
+    changes: bool,
+    /// What has been read and written.
+    seen: Vec<(&'g Use, bool)>,
+}
+
+impl<'g> Group<'g> {
+    /// That which begins with this call.
+    fn new(node: &'g Node, role: Role) -> Self {
+        let first = if role == Role::Elements { &node.outputs[0] } else { &node.inputs[0] };
+        Group { shape: first.meta.shape(), has_rows: false, changes: false, seen: Vec::new() }
+    }
+
+    /// Whether it is the shape of numbers of rows.
+    fn is_of_rows(&self, shape: &Shape) -> bool {
+        let (dims, all) = (shape.dims(), self.shape.dims());
+        self.has_rows && dims.len() == all.len() && dims.split_last() == all.split_last().map(|(_, most)| (&1, most))
+    }
+
+    /// Adds a call; or why not.
+    fn push(&mut self, node: &'g Node, role: Role) -> std::result::Result<(), Apart> {
+        let name = node.op.name();
+        let is_ours = |x: &Use| x.meta.shape() == self.shape;
+        let fits = match role {
+            Role::Elements => node.outputs.iter().all(|y| is_ours(y) || self.is_of_rows(y.meta.shape())),
+            Role::Rows => is_ours(&node.inputs[0]),
+            Role::Numbers => is_ours(&node.inputs[0]) && !self.has_rows,
+            Role::Other => return Err(Apart::Whole(name)),
+        };
+        if !fits {
+            return Err(Apart::Device(name));
+        }
+        let uses = || node.inputs.iter().map(|x| (x, false)).chain(node.outputs.iter().map(|x| (x, true)));
+        if uses().any(|(x, written)| self.seen.iter().any(|before| is_other_view(*before, x, written))) {
+            return Err(Apart::Obstacle(name, Obstacle::OtherView));
+        }
+        let is_known = |y: &Use| self.seen.iter().any(|(x, _)| x.value == y.value);
+        let is_read = |y: &Use| node.inputs.iter().any(|x| x.value == y.value);
+        let changes = self.changes || node.outputs.iter().any(|y| is_known(y) || is_read(y));
+        let has_rows = self.has_rows || role == Role::Rows;
+        if changes && has_rows {
+            return Err(Apart::Obstacle(name, Obstacle::OtherView));
+        }
+        if self.seen.len() + uses().count() > MOST_TENSORS {
+            return Err(Apart::Device(name));
+        }
+        self.seen.extend(uses());
+        (self.changes, self.has_rows) = (changes, has_rows);
+        Ok(())
+    }
+}
+
 impl Graph {
     /// The kernels, each of as many calls as go together.
     pub(crate) fn device_steps(&self, options: Options) -> Result<Vec<Step<dyn Kernel>>> {
-        let is_map = |node: &Node| Ok(part(node)?.is_some_and(|part| part.kind == Kind::Map));
-        let maps = self.nodes.iter().map(is_map).collect::<Result<Vec<bool>>>()?;
+        let roles = self.nodes.iter().map(Role::of).collect::<Result<Vec<Role>>>()?;
         let last_reads = self.last_reads();
         let mut steps: Vec<Step<dyn Kernel>> = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let (end, apart) = if options.fusion { self.together(start, &maps) } else { (start + 1, Some(Apart::Off)) };
-            match self.chain(start..end, &last_reads) {
-                Some(step) => steps.push(Step { apart, ..step }),
-                None => {
-                    for number in start..end {
-                        let alone = (number + 1 == end).then_some(apart).flatten();
-                        let next = self.nodes.get(number + 1).map(|next| Apart::Device(next.op.name()));
-                        steps.push(self.alone(number, alone.or(next))?);
-                    }
-                }
-            }
-            start = end;
+            let (end, apart) =
+                if options.fusion { self.together(start, &roles) } else { (start + 1, Some(Apart::Off)) };
+            // What a device does not join as a whole it may join up to the first call that is none of elements.
+            let elements = start + roles[start..end].iter().take_while(|role| **role == Role::Elements).count();
+            let joined = [end, elements].into_iter().find_map(|end| self.chain(start..end, &last_reads));
+            let step = joined.map_or_else(|| self.alone(start), Ok)?;
+            start = step.nodes.end;
+            let apart = if start == end { apart } else { Some(Apart::Device(self.nodes[start].op.name())) };
+            steps.push(Step { apart, ..step });
         }
         if let Some(last) = steps.last_mut() {
             last.apart = None;
@@ -44,26 +129,20 @@ impl Graph {
     }
 
     /// Up to which call those from `start` on go together, and why not the next.
-    fn together(&self, start: usize, maps: &[bool]) -> (usize, Option<Apart>) {
-        let shape = self.nodes[start].outputs[0].meta.shape();
-        let mut seen: Vec<(&Use, bool)> = Vec::new();
+    fn together(&self, start: usize, roles: &[Role]) -> (usize, Option<Apart>) {
+        let first = &self.nodes[start];
+        if roles[start] == Role::Other {
+            return (start + 1, Some(Apart::AfterWhole(first.op.name())));
+        }
+        let mut group = Group::new(first, roles[start]);
         for (number, node) in self.nodes.iter().enumerate().skip(start) {
-            let name = node.op.name();
-            let uses = || node.inputs.iter().map(|x| (x, false)).chain(node.outputs.iter().map(|x| (x, true)));
-            let apart = if !maps[number] {
-                Apart::Whole(name)
-            } else if node.outputs.iter().any(|output| output.meta.shape() != shape) {
-                Apart::Device(name)
-            } else if uses().any(|(x, written)| seen.iter().any(|before| is_other_view(*before, x, written))) {
-                Apart::Obstacle(name, Obstacle::OtherView)
-            } else if seen.len() + uses().count() > MOST_TENSORS {
-                Apart::Device(name)
-            } else {
-                seen.extend(uses());
-                continue;
-            };
-            // A call that is no function of elements is a kernel of its own.
-            return if number == start { (start + 1, Some(Apart::AfterWhole(name))) } else { (number, Some(apart)) };
+            match group.push(node, roles[number]) {
+                Ok(()) if roles[number] == Role::Numbers => {
+                    return (number + 1, Some(Apart::AfterWhole(node.op.name())));
+                }
+                Ok(()) => {}
+                Err(apart) => return (number.max(start + 1), Some(apart)),
+            }
         }
         (self.nodes.len(), None)
     }
@@ -99,7 +178,7 @@ impl Graph {
     }
 
     /// A call as a kernel of its own.
-    fn alone(&self, number: usize, apart: Option<Apart>) -> Result<Step<dyn Kernel>> {
+    fn alone(&self, number: usize) -> Result<Step<dyn Kernel>> {
         let node = &self.nodes[number];
         let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
         let lower = || node.op.lower(&inputs, &outputs);
@@ -107,7 +186,7 @@ impl Graph {
         let flops = lowering.work(&inputs, &outputs).flops;
         let kernel = devices::kernel(self.device, node.op.name(), lowering, lower, &inputs, &outputs)?;
         let (inputs, outputs) = (accesses(&node.inputs), accesses(&node.outputs));
-        Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
+        Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart: None })
     }
 }
 

@@ -205,7 +205,11 @@ fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backwar
     graph.also_give(kept);
     let count = backward.values.len();
     let read = backward.read();
-    let is_needed = |value: &usize| backward.is_made(*value) && read[*value] && made_before[*value];
+    let read_before = graph.read();
+    // Gradients draw again what was drawn, by the same key.
+    let is_drawn = |value: usize| matches!(graph.values[value].origin, Origin::Key) && read_before[value];
+    let is_there = |value: usize| backward.is_made(value) && made_before[value] || is_drawn(value);
+    let is_needed = |value: &usize| read[*value] && is_there(*value);
     let needed: BTreeSet<usize> = (0..count).filter(is_needed).collect();
     let (again, calls) = recomputed(&graph, &needed)?;
     backward = backward.with_calls(calls);

@@ -50,6 +50,11 @@ pub trait Float:
     /// Whether [`mul_add`](Float::mul_add) rounds once.
     fn fused() -> bool;
 
+    /// Whether the machine itself has powers of two and quotients, within 2 units in the last place: f32 of GPUs.
+    fn approximates() -> bool {
+        false
+    }
+
     /// The number, rounded to the elements' type.
     fn splat(value: f64) -> Self;
 
@@ -95,6 +100,17 @@ pub trait Float:
         let other = biased - half;
         let power = |exponent: Self::Bits| Self::from_bits(exponent << mantissa);
         (power(half), power(other), power(double_bias - other))
+    }
+
+    /// `2^self`: the machine's, where it [approximates](Float::approximates), else that of a function, which must be `#[inline(always)]`.
+    #[inline(always)]
+    fn exp2_or(self, exp2: impl FnOnce(Self) -> Self) -> Self {
+        exp2(self)
+    }
+    /// A quotient that the machine may [approximate](Float::approximates), as 0 where the divisor's magnitude is above `2^126`.
+    #[inline(always)]
+    fn over(self, divisor: Self) -> Self {
+        self / divisor
     }
 
     /// Where `self < other`.

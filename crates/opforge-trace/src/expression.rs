@@ -80,6 +80,10 @@ pub enum Op {
     Pow,
     /// As [`opforge_tile::Int::gcd`].
     Gcd,
+    /// 2 to the power, as [`opforge_tile::Float::exp2_or`] takes it from a machine.
+    Exp2,
+    /// As [`opforge_tile::Float::over`] of a machine that approximates.
+    Quotient,
     /// Whether `a < b`.
     Lt,
     /// Whether `a <= b`.

@@ -4,15 +4,15 @@ use opforge_core::{DType, Element, with_int};
 use opforge_tile::{BinaryFn, CompareFn, Float, Int, TernaryFn, TestFn, UnaryFn, UpdateFn};
 
 use crate::expression::{Expression, Id, Op};
-use crate::record::{record, trace};
+use crate::record::{Arithmetic, record, trace};
 use crate::symbol::Symbol;
 
 /// A function of `K` symbols of type `T`, and its results.
 fn traced<T: Element, const K: usize>(
-    fused: bool,
+    arithmetic: Arithmetic,
     function: impl Fn([Symbol<T>; K]) -> (Vec<Id>, Option<Id>),
 ) -> Expression {
-    trace(vec![T::DTYPE; K], fused, &mut || function(std::array::from_fn(Symbol::input)))
+    trace(vec![T::DTYPE; K], arithmetic, &mut || function(std::array::from_fn(Symbol::input)))
 }
 
 /// One result that is always there.
@@ -25,20 +25,21 @@ fn only(result: Id, failure: Option<Id>) -> (Vec<Id>, Option<Id>) {
     (vec![result], failure)
 }
 
-/// A function of one element of a dtype, f16 and bf16 as f32; none where the function does not have the dtype. `fused` is whether `mul_add`
-/// rounds once.
-pub fn unary<F: UnaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+/// A function of one element of a dtype, f16 and bf16 as f32; none where the function does not have the dtype.
+pub fn unary<F: UnaryFn>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     Some(match dtype.compute() {
-        DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
-        DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
-        DType::Bool if F::BOOL => traced::<bool, 1>(fused, |[x]| one(f.boolean(x))),
-        dtype if F::INT => with_int!(dtype, T => traced::<T, 1>(fused, |[x]| one(f.int(x))), _ => return None),
+        DType::F32 => traced::<f32, 1>(arithmetic, |[x]| one(f.float(x))),
+        DType::F64 => traced::<f64, 1>(arithmetic, |[x]| one(f.float(x))),
+        DType::Bool if F::BOOL => traced::<bool, 1>(arithmetic, |[x]| one(f.boolean(x))),
+        dtype if F::INT => with_int!(dtype, T => traced::<T, 1>(arithmetic, |[x]| one(f.int(x))), _ => return None),
         _ => return None,
     })
 }
 
 /// As [`unary`], of two elements.
-pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+pub fn binary<F: BinaryFn>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     fn int<F: BinaryFn, I: Int + Copy>(
         f: F,
         [a, b]: [I; 2],
@@ -48,50 +49,58 @@ pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression
         only(id(f.int(a, b)), F::INT_FAILURE.map(|_| mask(f.int_fails(a, b))))
     }
     Some(match dtype.compute() {
-        DType::F32 if F::FLOAT => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
-        DType::F64 if F::FLOAT => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
-        DType::Bool if F::BOOL => traced::<bool, 2>(fused, |[a, b]| one(f.boolean(a, b))),
+        DType::F32 if F::FLOAT => traced::<f32, 2>(arithmetic, |[a, b]| one(f.float(a, b))),
+        DType::F64 if F::FLOAT => traced::<f64, 2>(arithmetic, |[a, b]| one(f.float(a, b))),
+        DType::Bool if F::BOOL => traced::<bool, 2>(arithmetic, |[a, b]| one(f.boolean(a, b))),
         dtype if F::INT => {
-            with_int!(dtype, T => traced::<T, 2>(fused, |x| int(f, x, |x| x.id, |mask| mask.id)), _ => return None)
+            with_int!(dtype, T => traced::<T, 2>(arithmetic, |x| int(f, x, |x| x.id, |mask| mask.id)), _ => return None)
         }
         _ => return None,
     })
 }
 
 /// As [`unary`], of three elements.
-pub fn ternary<F: TernaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+pub fn ternary<F: TernaryFn>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     Some(match dtype.compute() {
-        DType::F32 => traced::<f32, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
-        DType::F64 => traced::<f64, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
+        DType::F32 => traced::<f32, 3>(arithmetic, |[a, b, c]| one(f.float(a, b, c))),
+        DType::F64 => traced::<f64, 3>(arithmetic, |[a, b, c]| one(f.float(a, b, c))),
         dtype if F::INT => {
-            with_int!(dtype, T => traced::<T, 3>(fused, |[a, b, c]| one(f.int(a, b, c))), _ => return None)
+            with_int!(dtype, T => traced::<T, 3>(arithmetic, |[a, b, c]| one(f.int(a, b, c))), _ => return None)
         }
         _ => return None,
     })
 }
 
 /// As [`unary`], of a predicate of two elements. Truth values are compared as 0 and 1.
-pub fn compare<F: CompareFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+pub fn compare<F: CompareFn>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     Some(match dtype.compute() {
-        DType::F32 => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
-        DType::F64 => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
-        DType::Bool => traced::<bool, 2>(fused, |[a, b]| one(f.int(a.convert::<u8>(), b.convert::<u8>()))),
-        dtype => with_int!(dtype, T => traced::<T, 2>(fused, |[a, b]| one(f.int(a, b))), _ => return None),
+        DType::F32 => traced::<f32, 2>(arithmetic, |[a, b]| one(f.float(a, b))),
+        DType::F64 => traced::<f64, 2>(arithmetic, |[a, b]| one(f.float(a, b))),
+        DType::Bool => traced::<bool, 2>(arithmetic, |[a, b]| one(f.int(a.convert::<u8>(), b.convert::<u8>()))),
+        dtype => with_int!(dtype, T => traced::<T, 2>(arithmetic, |[a, b]| one(f.int(a, b))), _ => return None),
     })
 }
 
 /// As [`compare`], of one element.
-pub fn test<F: TestFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+pub fn test<F: TestFn>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     Some(match dtype.compute() {
-        DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
-        DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
-        DType::Bool => traced::<bool, 1>(fused, |[x]| one(f.int(x.convert::<u8>()))),
-        dtype => with_int!(dtype, T => traced::<T, 1>(fused, |[x]| one(f.int(x))), _ => return None),
+        DType::F32 => traced::<f32, 1>(arithmetic, |[x]| one(f.float(x))),
+        DType::F64 => traced::<f64, 1>(arithmetic, |[x]| one(f.float(x))),
+        DType::Bool => traced::<bool, 1>(arithmetic, |[x]| one(f.int(x.convert::<u8>()))),
+        dtype => with_int!(dtype, T => traced::<T, 1>(arithmetic, |[x]| one(f.int(x))), _ => return None),
     })
 }
 
 /// As [`unary`], of an update: its inputs are the `N` elements to be changed and the one that is only read.
-pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+pub fn update<F: UpdateFn<N>, const N: usize>(
+    f: F,
+    dtype: DType,
+    arithmetic: impl Into<Arithmetic>,
+) -> Option<Expression> {
+    let arithmetic = arithmetic.into();
     fn changed<V: Float, const N: usize>(
         f: impl UpdateFn<N>,
         input: fn(usize) -> V,
@@ -102,8 +111,8 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
     let dtype = dtype.compute();
     let inputs = vec![dtype; N + 1];
     Some(match dtype {
-        DType::F32 => trace(inputs, fused, &mut || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
-        DType::F64 => trace(inputs, fused, &mut || changed::<Symbol<f64>, N>(f, Symbol::input, |x| x.id)),
+        DType::F32 => trace(inputs, arithmetic, &mut || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
+        DType::F64 => trace(inputs, arithmetic, &mut || changed::<Symbol<f64>, N>(f, Symbol::input, |x| x.id)),
         _ => return None,
     })
 }
@@ -119,7 +128,9 @@ pub fn cast(from: DType, to: DType) -> Option<Expression> {
     if !is_traced(from) || !is_traced(to) {
         return None;
     }
-    Some(trace(vec![from], true, &mut || (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)))
+    Some(trace(vec![from], Arithmetic::Fused, &mut || {
+        (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)
+    }))
 }
 
 /// A node in another dtype.
@@ -137,7 +148,7 @@ pub fn choose(condition: DType, dtype: DType) -> Option<Expression> {
     if !is_traced(dtype) {
         return None;
     }
-    Some(trace(vec![condition, dtype, dtype], true, &mut || {
+    Some(trace(vec![condition, dtype, dtype], Arithmetic::Fused, &mut || {
         let c = record(condition, Op::Input(0), &[]);
         let zero = || record(condition, Op::Constant(0), &[]);
         let truth = if condition == DType::Bool { c } else { record(DType::Bool, Op::Ne, &[c, zero()]) };

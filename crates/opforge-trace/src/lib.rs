@@ -34,6 +34,7 @@ mod symbol;
 pub use c::{C_PRELUDE, c_operation, c_type};
 pub use expression::{Expression, Function, Id, Node, Op, bits};
 pub use families::{binary, cast, choose, compare, ternary, test, unary, update};
+pub use record::Arithmetic;
 pub use reduction::{Reduction, reduce, reduce_truth};
 pub use rows::{Pass, Passes, rows};
 pub use symbol::Symbol;

@@ -7,8 +7,25 @@ use opforge_core::DType;
 
 use crate::expression::{Expression, Id, Node, Op};
 
+/// How what is traced is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// Every operation is rounded, of a multiply-add both.
+    Plain,
+    /// Multiply-add rounds once.
+    Fused,
+    /// As `Fused`, and the machine has powers of two and quotients of f32 that are [less exact](opforge_tile::Float::approximates), and faster.
+    Approximate,
+}
+
+impl From<bool> for Arithmetic {
+    fn from(fused: bool) -> Self {
+        if fused { Arithmetic::Fused } else { Arithmetic::Plain }
+    }
+}
+
 struct Trace {
-    fused: bool,
+    arithmetic: Arithmetic,
     nodes: Vec<Node>,
     numbers: HashMap<Node, Id>,
 }
@@ -32,7 +49,7 @@ impl<F: FnMut() -> (Vec<Id>, Option<Id>)> Traced for F {
 /// What a function leaves behind that makes symbols of these inputs, and returns its results and the node that tells of failure.
 ///
 /// Not generic: every tile function is traced in every dtype, and what differs is the function alone.
-pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: &mut dyn Traced) -> Expression {
+pub(crate) fn trace(inputs: Vec<DType>, arithmetic: Arithmetic, function: &mut dyn Traced) -> Expression {
     /// Gives the thread back what it traced before, also when the function panics.
     struct Restore(Option<Trace>);
     impl Drop for Restore {
@@ -40,7 +57,7 @@ pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: &mut dyn Traced) 
             TRACE.replace(self.0.take());
         }
     }
-    let _restore = Restore(TRACE.replace(Some(Trace { fused, nodes: Vec::new(), numbers: HashMap::new() })));
+    let _restore = Restore(TRACE.replace(Some(Trace { arithmetic, nodes: Vec::new(), numbers: HashMap::new() })));
     let (results, failure) = function.run();
     let nodes = TRACE.take().map_or_else(Vec::new, |trace| trace.nodes);
     Expression { inputs, nodes, results, failure }
@@ -65,7 +82,7 @@ pub(crate) fn record(dtype: DType, op: Op, operands: &[Id]) -> Id {
     })
 }
 
-/// Whether the trace in progress is of fused multiply-add.
-pub(crate) fn fused() -> bool {
-    TRACE.with_borrow(|trace| trace.as_ref().is_some_and(|trace| trace.fused))
+/// The arithmetic of the trace in progress.
+pub(crate) fn arithmetic() -> Arithmetic {
+    TRACE.with_borrow(|trace| trace.as_ref().map_or(Arithmetic::Plain, |trace| trace.arithmetic))
 }

@@ -4,7 +4,7 @@ use opforge_core::{DType, Element};
 use opforge_tile::{Float, Fold, Row, RowFn};
 
 use crate::expression::{Expression, Id};
-use crate::record::trace;
+use crate::record::{Arithmetic, trace};
 use crate::symbol::Symbol;
 
 /// What a function of rows computes, pass by pass.
@@ -78,22 +78,22 @@ where
     }
 }
 
-/// The passes of a function of rows of a dtype, f16 and bf16 as f32; none for dtypes that are no floats. `fused` is whether `mul_add` rounds
-/// once.
-pub fn rows<F: RowFn<K>, const K: usize>(f: F, dtype: DType, fused: bool) -> Option<Passes> {
+/// The passes of a function of rows of a dtype, f16 and bf16 as f32; none for dtypes that are no floats.
+pub fn rows<F: RowFn<K>, const K: usize>(f: F, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Passes> {
+    let arithmetic = arithmetic.into();
     match dtype.compute() {
-        DType::F32 => Some(passes::<f32, F, K>(f, fused)),
-        DType::F64 => Some(passes::<f64, F, K>(f, fused)),
+        DType::F32 => Some(passes::<f32, F, K>(f, arithmetic)),
+        DType::F64 => Some(passes::<f64, F, K>(f, arithmetic)),
         _ => None,
     }
 }
 
-fn passes<T: Element, F: RowFn<K>, const K: usize>(f: F, fused: bool) -> Passes
+fn passes<T: Element, F: RowFn<K>, const K: usize>(f: F, arithmetic: Arithmetic) -> Passes
 where
     Symbol<T>: Float,
 {
     let mut row = Recorder::<T, K> { passes: Vec::new(), found: 0, element: std::marker::PhantomData };
-    let whole = trace(Vec::new(), fused, &mut || {
+    let whole = trace(Vec::new(), arithmetic, &mut || {
         f.row(&mut row);
         (Vec::new(), None)
     });

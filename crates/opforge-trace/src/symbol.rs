@@ -7,7 +7,7 @@ use opforge_core::{Element, Scalar};
 use opforge_tile::{Bits, Float, Int, Intrinsic, Of1, Of2};
 
 use crate::expression::{Id, Op, bits};
-use crate::record::{fused, record};
+use crate::record::{Arithmetic, arithmetic, record};
 
 /// An element of type `T` in a tile function that is traced: the number of the node that computes it.
 pub struct Symbol<T> {
@@ -124,13 +124,23 @@ macro_rules! float {
             const DOUBLE: bool = size_of::<$ty>() == 8;
 
             fn fused() -> bool {
-                fused()
+                arithmetic() != Arithmetic::Plain
+            }
+            fn approximates() -> bool {
+                !Self::DOUBLE && arithmetic() == Arithmetic::Approximate
+            }
+            fn exp2_or(self, exp2: impl FnOnce(Self) -> Self) -> Self {
+                if Self::approximates() { Self::new(Op::Exp2, &[self.id]) } else { exp2(self) }
+            }
+            fn over(self, divisor: Self) -> Self {
+                let op = if Self::approximates() { Op::Quotient } else { Op::Div };
+                Self::new(op, &[self.id, divisor.id])
             }
             fn splat(value: f64) -> Self {
                 Self::constant(Scalar::Float(value))
             }
             fn mul_add(self, a: Self, b: Self) -> Self {
-                if fused() { Self::new(Op::MulAdd, &[self.id, a.id, b.id]) } else { self * a + b }
+                if Self::fused() { Self::new(Op::MulAdd, &[self.id, a.id, b.id]) } else { self * a + b }
             }
             recorded! {
                 abs() -> Self = Op::Abs;

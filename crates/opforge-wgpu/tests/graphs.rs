@@ -11,6 +11,16 @@ fn gpu() -> Option<Device> {
 mod graphs;
 
 #[test]
+fn functions_of_rows_are_one_kernel() -> Result<()> {
+    gpu().map_or(Ok(()), |gpu| graphs::functions_of_rows_are_one_kernel(&gpu))
+}
+
+#[test]
+fn rows_of_what_was_changed_in_place_are_of_the_new_elements() -> Result<()> {
+    gpu().map_or(Ok(()), |gpu| graphs::rows_of_what_was_changed_in_place_are_of_the_new_elements(&gpu))
+}
+
+#[test]
 fn functions_of_single_elements_are_one_kernel() -> Result<()> {
     gpu().map_or(Ok(()), |gpu| graphs::functions_of_single_elements_are_one_kernel(&gpu))
 }

@@ -54,7 +54,7 @@ fn long_tensors_take_many_groups() -> Result<()> {
 
 #[test]
 fn groups_share_what_is_long() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::groups_share_what_is_long(&gpu))
+    gpu().map_or(Ok(()), |gpu| device::groups_share_what_is_long(&gpu, true))
 }
 
 #[test]

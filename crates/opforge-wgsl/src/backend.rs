@@ -29,8 +29,14 @@ impl Wgsl {
     pub fn new(gpu: Gpu) -> Self {
         // No driver promises that a multiplication and an addition are rounded once, nor that sums are computed as they are written.
         // 16 KiB of memory of a group are what WebGPU has everywhere.
-        let target =
-            Target { device: gpu.name, fused: false, reorders: true, doubles: gpu.doubles(), shared: 16 << 10 };
+        let target = Target {
+            device: gpu.name,
+            fused: false,
+            approximates: false,
+            reorders: true,
+            doubles: gpu.doubles(),
+            shared: 16 << 10,
+        };
         let (compiled, retired, numbers) = (Mutex::default(), Mutex::default(), Numbers::of_words());
         Wgsl { gpu, places: Places::new(), compiled, target, numbers, retired }
     }

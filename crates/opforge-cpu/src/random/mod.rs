@@ -1,9 +1,10 @@
 //! Random tensors. An element depends only on the seed, the offset and its index, hence not on the number of threads.
 //!
-//! The kernels' first input, and but for Poisson's rates the only one, is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
+//! The kernels' first input, and but for Poisson's rates and what drops out the only one, is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
 //! draws. Outputs are contiguous; one that is a part of a tensor gets what the whole has there.
 
 mod draw;
+mod dropout;
 mod philox;
 mod poisson;
 mod target;
@@ -21,6 +22,7 @@ use opforge_runtime::parallel::parallel_for;
 use crate::copy::Shared;
 use crate::simd::convert::{NarrowBf16, NarrowF16};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
+pub use dropout::dropout;
 pub use poisson::poisson;
 pub use target::Target;
 
@@ -137,21 +139,26 @@ pub fn bernoulli<'a>(
     key: &Meta,
     target: impl Into<Target<'a>>,
 ) -> Result<Arc<dyn HostKernel>> {
-    let (output, runs) = check(op, key, target.into())?;
+    multiples(op, p, 1.0, key, target.into())
+}
+
+/// As [`bernoulli`], with another number in place of ones.
+fn multiples(op: &'static str, p: f64, of: f64, key: &Meta, target: Target<'_>) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target)?;
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(op, "p", p, "a probability from 0 to 1"));
     }
     let threshold = (p * (1u64 << 32) as f64).round() as u64;
     // Zeros are alike, so that only the width of an element and the bits of a one matter.
     let one = match output.dtype {
-        DType::F16 => f16::ONE.to_bits().into(),
-        DType::BF16 => bf16::ONE.to_bits().into(),
-        DType::F32 => 1f32.to_bits().into(),
-        DType::F64 => 1f64.to_bits(),
+        DType::F16 => f16::from_f64(of).to_bits().into(),
+        DType::BF16 => bf16::from_f64(of).to_bits().into(),
+        DType::F32 => (of as f32).to_bits().into(),
+        DType::F64 => of.to_bits(),
         dtype if dtype.is_complex() || dtype.is_storage_only() => {
             return Err(Error::UnsupportedDTypeForOp(dtype, op));
         }
-        _ => 1u64,
+        _ => of as u64,
     };
     Ok(match output.dtype.size_in_bytes() {
         1 => Random::<_, u8>::kernel(Bernoulli { threshold, one: one as u8 }, output, runs),

@@ -26,6 +26,18 @@ static inline float __int_as_float(int bits) {
     return f;
 }
 
+// What the lane of the warp has whose number differs in these bits.
+template <class T> static T __shfl_xor_sync(unsigned, T x, unsigned bits) {
+    static T words[1024];
+    words[threadIdx.x] = x;
+    host_warp_barrier();
+    const T found = words[threadIdx.x ^ bits];
+    host_warp_barrier();
+    return found;
+}
+
+static inline float __fdividef(float a, float b) { return a / b; }
+
 static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) {
     const unsigned found = *at;
     if (found == expected) *at = value;

@@ -25,7 +25,6 @@ unsigned begun[MOST_THREADS];
 
 static unsigned lane() { return threadIdx.x % 32; }
 static const unsigned *of(unsigned lane) { return words[threadIdx.x / 32 * 32 + lane]; }
-static float number(unsigned bits) { return __int_as_float(int(bits)); }
 }  // namespace warp
 
 #define SHARED_MEMORY(name) unsigned char *const name = warp::memory
@@ -83,14 +82,6 @@ static unsigned pair(float first, float second) { return narrowed(first) | narro
 
 static float exp2_of(float x) { return exp2f(x); }
 static float log2_of(float x) { return log2f(x); }
-
-static float __shfl_xor_sync(unsigned, float x, unsigned other) {
-    memcpy(&warp::words[threadIdx.x][0], &x, 4);
-    host_warp_barrier();
-    const float found = warp::number(warp::of(warp::lane() ^ other)[0]);
-    host_warp_barrier();
-    return found;
-}
 
 static int min(int a, int b) { return a < b ? a : b; }
 static int max(int a, int b) { return a > b ? a : b; }

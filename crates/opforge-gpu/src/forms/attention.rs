@@ -6,7 +6,7 @@ use opforge_tile::forms::Attention;
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
-use crate::team::Rows;
+use crate::team::{Rows, zipped};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -138,11 +138,11 @@ impl Pass<'_> {
             let p = k.strided(place, dtype, &[rows, self.m], &[self.m, 1], true);
             let len = k.size(self.m);
             k.teams(
-                Rows::dense(rows, self.m),
+                Rows::contiguous(rows, self.m, [self.dtype].into_iter()),
                 |_| ((), len),
                 |team| {
-                    let weight = softmax(k, team, (dtype, is_masked), |line, j| p.load(&[line.row, j]));
-                    team.each(|line, j| p.store(&[line.row, j], weight(line, j)));
+                    let weights = softmax(k, team, (dtype, is_masked), |line, pack| p.load_row_pack(line.row, pack));
+                    team.each_pack(|line, pack| p.store_row_pack(line.row, pack, &weights(line, pack)));
                 },
             );
         })
@@ -187,14 +187,21 @@ impl Pass<'_> {
             let (p, slope) = (flat(of_p, false), flat(of_slopes, true));
             let len = k.size(self.m);
             k.teams(
-                Rows::dense(rows, self.m),
+                Rows::contiguous(rows, self.m, [self.dtype].into_iter()),
                 |_| ((), len),
                 |team| {
-                    let inner = team.sum(self.dtype, |line, j| p.load(&[line.row, j]) * slope.load(&[line.row, j]));
-                    team.each(|line, j| {
-                        let at = [line.row, j];
-                        let by_score = p.load(&at) * (slope.load(&at) - inner.of(line));
-                        slope.store(&at, by_score * k.constant(self.form.scale.to_f64(), self.dtype));
+                    let [p, slopes] =
+                        [&p, &slope].map(|of| team.hold(move |line, pack| of.load_row_pack(line.row, pack)));
+                    let products = |line: &_, pack: &_| zipped(p.of(line, pack), slopes.of(line, pack), |p, s| p * s);
+                    let inner = team.sum_packs(self.dtype, products);
+                    team.each_pack(|line, pack| {
+                        let by_score =
+                            |p, slope| p * (slope - inner.of(line)) * k.constant(self.form.scale.to_f64(), self.dtype);
+                        slope.store_row_pack(
+                            line.row,
+                            pack,
+                            &zipped(p.of(line, pack), slopes.of(line, pack), by_score),
+                        );
                     });
                 },
             );

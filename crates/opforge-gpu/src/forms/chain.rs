@@ -1,7 +1,7 @@
-//! Functions of single elements in one kernel: what passes between them stays in registers.
+//! Functions of single elements in one kernel, and what they are joined with: what passes between them stays in registers.
 
 use opforge::devices::{Link, Operand};
-use opforge::operator::Lowering;
+use opforge::operator::{Lowering, Reduce};
 use opforge_core::{DType, Meta, Result, Scalar};
 use opforge_tile::forms::Move;
 use opforge_trace::Expression;
@@ -14,23 +14,26 @@ use crate::program::{Place, Program};
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
 
+use super::reduce::{self, Terms};
+use super::row_chain::Chain;
+
 /// What a link does with elements.
-enum Function {
+pub(super) enum Function {
     Constant(Scalar),
     Copy,
     Traced(Expression),
 }
 
 impl Function {
-    fn of(call: &Call<'_>, link: &Link<'_>) -> Result<Function> {
+    pub fn of(call: &Call<'_>, lowering: &Lowering) -> Result<Function> {
         call.real(call.inputs)?;
         call.real(call.outputs)?;
         let dtypes: Vec<DType> = call.inputs.iter().map(|input| input.dtype).collect();
-        match &link.lowering {
+        match lowering {
             Lowering::Fill(value) => Ok(Function::Constant(*value)),
             Lowering::Move(Move::Copy) => Ok(Function::Copy),
             Lowering::Tile(tile) if !tile.refuses_elements(dtypes[0]) => {
-                let traced = tile.trace(&dtypes, call.target.fused);
+                let traced = tile.trace(&dtypes, call.target.arithmetic());
                 let has_all =
                     |of: &Expression| of.results().len() == call.outputs.len() && of.inputs().len() == dtypes.len();
                 let lacks = || call.refuse("dtype", dtypes[0].as_str(), "dtypes that have a trace");
@@ -40,7 +43,7 @@ impl Function {
         }
     }
 
-    fn apply<'a>(&self, code: &'a Code, elements: &[Value<'a>], output: DType) -> Vec<Value<'a>> {
+    pub fn apply<'a>(&self, code: &'a Code, elements: &[Value<'a>], output: DType) -> Vec<Value<'a>> {
         match self {
             Function::Constant(value) => vec![code.constant(value.cast(output), output.compute())],
             Function::Copy => elements.to_vec(),
@@ -67,16 +70,63 @@ fn in_memory<'a>(links: &'a [Link<'a>]) -> Vec<InMemory<'a>> {
     all
 }
 
-/// The launch that carries out all links.
-pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
-    let mut functions = Vec::new();
-    for link in links {
+/// What each link does.
+fn functions(target: &Target, links: &[Link<'_>]) -> Result<Vec<Function>> {
+    let function = |link: &Link<'_>| {
         let inputs: Vec<&Meta> = link.inputs.iter().map(|(_, meta)| *meta).collect();
         let outputs: Vec<&Meta> = link.outputs.iter().map(|(meta, _)| *meta).collect();
         let call = Call { target, op: link.op, inputs: &inputs, outputs: &outputs };
         call.check_sizes()?;
-        functions.push(Function::of(&call, link)?);
+        Function::of(&call, &link.lowering)
+    };
+    links.iter().map(function).collect()
+}
+
+/// The launches that carry out all links: of elements; of elements that are reduced at last; or of rows too.
+pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
+    let is_of_elements =
+        |link: &Link<'_>| !matches!(link.lowering, Lowering::Rows(_) | Lowering::Normalize(_) | Lowering::Reduce(_));
+    let passes = |link: &Link<'_>| is_of_elements(link) && link.outputs.iter().all(|(_, kept)| kept.is_none());
+    match links {
+        _ if links.iter().all(is_of_elements) => elements(target, links),
+        [before @ .., last]
+            if let Lowering::Reduce(reduce) = &last.lowering
+                && before.iter().all(passes) =>
+        {
+            reduction(target, before, (last, reduce))
+        }
+        _ => Chain::new(target, links)?.program(target),
     }
+}
+
+/// A reduction of what links make.
+fn reduction(target: &Target, before: &[Link<'_>], (last, reduce): (&Link<'_>, &Reduce)) -> Result<Program> {
+    let (inputs, (output, kept)) = ([last.inputs[0].1], last.outputs[0]);
+    let call = Call { target, op: last.op, inputs: &inputs, outputs: &[output] };
+    call.check_sizes()?;
+    call.real(&[inputs[0], output])?;
+    let (functions, traced) = (functions(target, before)?, reduce::traced(&call, reduce)?);
+    let stretched = |(place, meta, _): &InMemory<'_>| {
+        let layout = meta.layout.broadcast_as(inputs[0].shape(), last.op)?;
+        Ok((*place, Meta { dtype: meta.dtype, layout }))
+    };
+    let memory = in_memory(before).iter().map(stretched).collect::<Result<Vec<_>>>()?;
+    let (Operand::Made(by, number), Some(kept)) = (last.inputs[0].0, kept) else {
+        return Err(call.refuse("operands", "a reduction of what is in memory", "one of what links make"));
+    };
+    let terms = Terms {
+        inputs: memory.iter().map(|(place, meta)| (*place, meta)).collect(),
+        made: &|k, packs| {
+            let element = |i: usize| carry_out(k, before, &functions, packs.iter().map(|pack| pack[i])).0[by][number];
+            (0..packs[0].len()).map(element).collect()
+        },
+    };
+    reduce::reduced(target, &terms, reduce, &traced, (Place::Output(kept), output))
+}
+
+/// The launch that carries out links of single elements.
+fn elements(target: &Target, links: &[Link<'_>]) -> Result<Program> {
+    let functions = functions(target, links)?;
     let (memory, shape) = (in_memory(links), links[0].outputs[0].0.shape());
     let layouts = memory.iter().map(|(_, meta, _)| meta.layout.broadcast_as(shape, links[0].op));
     let layouts = layouts.collect::<Result<Vec<_>>>()?;
@@ -97,7 +147,7 @@ pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
             let mut results = vec![Vec::new(); made.len()];
             for i in 0..width {
                 let elements = given.iter().map(|pack| pack[i]);
-                for (results, result) in results.iter_mut().zip(carry_out(k, links, &functions, elements)) {
+                for (results, result) in results.iter_mut().zip(carry_out(k, links, &functions, elements).1) {
                     results.push(result);
                 }
             }
@@ -110,13 +160,14 @@ pub(crate) fn chain(target: &Target, links: &[Link<'_>]) -> Result<Program> {
     Ok(program)
 }
 
-/// One element of every output that is kept, of an element of every input in memory: both in the order of [`in_memory`].
+/// One element of every output, as further links read it, and of those that are kept, of an element of every input in memory: both in the order of
+/// [`in_memory`].
 fn carry_out<'a>(
     code: &'a Code,
     links: &[Link<'_>],
     functions: &[Function],
     mut given: impl Iterator<Item = Value<'a>>,
-) -> Vec<Value<'a>> {
+) -> (Vec<Vec<Value<'a>>>, Vec<Value<'a>>) {
     let (mut made, mut stored): (Vec<Vec<Value<'a>>>, _) = (Vec::new(), Vec::new());
     for (link, function) in links.iter().zip(functions) {
         let elements: Vec<Value<'a>> = link
@@ -138,10 +189,10 @@ fn carry_out<'a>(
         }
         made.push(kept);
     }
-    stored
+    (made, stored)
 }
 
 /// A value as further links read it: as it would be in memory.
-fn rounded<'a>(code: &'a Code, value: Value<'a>, dtype: DType) -> Value<'a> {
+pub(super) fn rounded<'a>(code: &'a Code, value: Value<'a>, dtype: DType) -> Value<'a> {
     if dtype == dtype.compute() { value } else { code.defined(value.dtype(), Source::Rounded(dtype), &[value.id]) }
 }

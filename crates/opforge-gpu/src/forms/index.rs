@@ -53,14 +53,20 @@ pub(crate) enum Named {
     Tuples,
 }
 
-/// An index of a dtype as a position in an axis, and whether it stands for a place there. What stands for none, and is not to be skipped, fails.
-pub(crate) fn position<'a>(
-    k: &'a Code,
-    id: Value<'a>,
-    len: usize,
-    on_max: OnMax,
-    from_end: bool,
-) -> (Value<'a>, Value<'a>) {
+/// Where an index stands.
+pub(crate) struct Position<'a> {
+    /// The position in its axis.
+    pub place: Value<'a>,
+    /// Whether there is such a place.
+    pub inside: Value<'a>,
+    /// Whether there is none, and it is not to be skipped.
+    wrong: Value<'a>,
+    fault: Fault,
+    found: Value<'a>,
+}
+
+/// An index of a dtype as a position in an axis.
+pub(crate) fn sought<'a>(k: &'a Code, id: Value<'a>, len: usize, on_max: OnMax, from_end: bool) -> Position<'a> {
     // Of 32 bits where they are enough, so that most indices need no wider integers.
     let (dtype, wide) = (id.dtype(), id.dtype().size_in_bytes() == 8);
     let compared = if wide {
@@ -80,10 +86,34 @@ pub(crate) fn position<'a>(
         inside = inside & zero.le(place);
     }
     let skipped = (on_max == OnMax::Skip).then(|| x.equals(k.constant_bits(greatest(dtype), compared)));
-    let wrong = skipped.map_or(!inside, |skipped| !inside & !skipped);
-    let fault = if from_end { Fault::FromEnd(len) } else { Fault::Index(len) };
-    k.fail(wrong, fault, if compared == DType::I32 { id.to(DType::I32) } else { x });
-    (place.to(INDEX), inside)
+    Position {
+        place: place.to(INDEX),
+        inside,
+        wrong: skipped.map_or(!inside, |skipped| !inside & !skipped),
+        fault: if from_end { Fault::FromEnd(len) } else { Fault::Index(len) },
+        found: if compared == DType::I32 { id.to(DType::I32) } else { x },
+    }
+}
+
+impl Position<'_> {
+    /// Fails where the index is wrong.
+    pub fn check(self, k: &Code) {
+        k.fail(self.wrong, self.fault, self.found);
+    }
+}
+
+/// An index of a dtype as a position in an axis, and whether it stands for a place there. What stands for none, and is not to be skipped, fails.
+pub(crate) fn position<'a>(
+    k: &'a Code,
+    id: Value<'a>,
+    len: usize,
+    on_max: OnMax,
+    from_end: bool,
+) -> (Value<'a>, Value<'a>) {
+    let found = sought(k, id, len, on_max, from_end);
+    let (place, inside) = (found.place, found.inside);
+    found.check(k);
+    (place, inside)
 }
 
 /// The bits of a dtype's largest integer.

@@ -9,7 +9,7 @@ use crate::program::{Place, Program};
 use crate::tensor::{Tensor, collapsed};
 use crate::value::{Value, Var};
 
-use super::index::position;
+use super::index::sought;
 use super::moved::Words;
 
 /// Lengths in as few dimensions as go, and for each tensor that has these its strides.
@@ -36,9 +36,17 @@ pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, fr
     if let (true, Some(last)) = (each > 1, shared.last_mut()) {
         *last /= each;
     }
-    call.one(|k| {
+    let (mut program, lengths) = (Program::default(), &call.inputs[0].dims()[axis..]);
+    // Who waits for what may fail does not wait for slices then.
+    program.launch(call.target, |k| {
+        let ids = of.indices(k);
+        k.each_of(&of.own.0, |own| {
+            ids.iter().zip(lengths).for_each(|(ids, &len)| sought(k, ids.load(own), len, on_max, from_end).check(k));
+        });
+        Ok(())
+    })?;
+    program.launch(call.target, |k| {
         let (x, y, ids) = (of.input(k), of.output(k), of.indices(k));
-        let lengths = &call.inputs[0].dims()[axis..];
         let steps: Vec<Value<'_>> = of.x.stride[axis..].iter().take(ids.len()).map(|&step| k.size(step)).collect();
         // From one of a thread's elements to the next.
         let apart = k.size(of.row() / each);
@@ -48,9 +56,9 @@ pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, fr
             let (own, after) = rest.split_at(of.own.0.len());
             let (mut from, mut inside) = (x.place(&[before, after].concat()), k.constant(true, DType::Bool));
             for ((ids, &len), &step) in ids.iter().zip(lengths).zip(&steps) {
-                let (place, here) = position(k, ids.load(own), len, on_max, from_end);
-                from = from + place * step;
-                inside = inside & here;
+                let found = sought(k, ids.load(own), len, on_max, from_end);
+                from = from + found.place * step;
+                inside = inside & found.inside;
             }
             // All are read before any is written, so that no read waits for a write.
             let elements: Vec<Var<'_>> = (0..each).map(|_| k.var(k.constant(0i64, of.x.dtype))).collect();
@@ -61,7 +69,8 @@ pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, fr
             elements.iter().enumerate().for_each(|(n, element)| y.store_at(to + step_y * n, element.get()));
         });
         Ok(())
-    })
+    })?;
+    Ok(program)
 }
 
 impl<'a> Slices<'a> {

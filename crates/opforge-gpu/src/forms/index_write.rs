@@ -61,6 +61,7 @@ pub(crate) fn write(call: &Call<'_>, form: &Written) -> Result<Program> {
         k.each_of(&to.1, |at| y.store(at, x.load(at)));
         Ok(())
     })?;
+    program.launches[0].copies = base.layout.stride() == call.outputs[0].layout.stride();
     if source.elem_count() == 0 || ids.iter().any(|ids| ids.elem_count() == 0) {
         return Ok(program);
     }

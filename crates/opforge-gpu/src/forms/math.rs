@@ -16,7 +16,7 @@ macro_rules! functions {
         }
         /// The function of a float.
         pub(crate) fn $name(x: Value<'_>) -> Value<'_> {
-            match opforge_trace::unary($ty, x.dtype(), x.code.fused()) {
+            match opforge_trace::unary($ty, x.dtype(), x.code.target.arithmetic()) {
                 Some(expression) => x.code.call(&expression, &[x]),
                 None => x,
             }

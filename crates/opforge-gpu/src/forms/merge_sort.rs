@@ -32,7 +32,7 @@ impl Unsorted<'_> {
     }
 
     /// How many elements a group sorts: with their places they fill 16 KiB at most, which WGSL promises.
-    fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         if key_dtype(self.meta.dtype) == DType::U64 { 1024 } else { 2048 }
     }
 
@@ -80,7 +80,7 @@ pub(crate) fn greatest_key(k: &Code, dtype: DType) -> Value<'_> {
 }
 
 /// An unsigned integer that is less where the element is less; zeros have one key, and every NaN the greatest.
-fn key(x: Value<'_>) -> Value<'_> {
+pub(crate) fn key(x: Value<'_>) -> Value<'_> {
     let (k, dtype) = (x.code, x.dtype());
     let of = key_dtype(dtype);
     let (sign, infinity) = match of {

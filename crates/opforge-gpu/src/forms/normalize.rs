@@ -1,17 +1,20 @@
 //! Normalisation of rows (layer and RMS norm), and its gradients.
 
+use std::rc::Rc;
+
 use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::Normalize;
 
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
-use crate::team::Rows;
+use crate::team::{Computed, Found, Held, Rows, Team, mapped, zipped};
 use crate::tensor::{Tensor, collapsed};
 use crate::value::Value;
 
 use super::normalize_sets::{channels, sets};
 use super::normalize_sets_gradient::sets_gradient;
+use super::row_chain::{Chain, Part};
 use super::scan::Lines;
 
 pub(crate) fn normalize(call: &Call<'_>, form: &Normalize) -> Result<Program> {
@@ -59,46 +62,46 @@ pub(crate) fn inverse_root(x: Value<'_>, eps: f64) -> Value<'_> {
     x.like(1.0) / (x + x.like(eps)).sqrt()
 }
 
+/// Elements of packs that some inputs, if there are so many, and the first output have side by side.
+fn width(call: &Call<'_>, inputs: &[usize]) -> usize {
+    let inputs = inputs.iter().filter_map(|&i| call.inputs.get(i).copied());
+    let metas = [call.outputs[0]].into_iter().chain(inputs);
+    Lines::width(&metas.map(|meta| (meta, meta.rank() - 1)).collect::<Vec<_>>())
+}
+
 fn rows(call: &Call<'_>, eps: f64, centered: bool) -> Result<Program> {
-    let (x, y) = (call.inputs[0], call.outputs[0]);
-    let (axis, dtype) = (x.rank() - 1, x.dtype.compute());
-    let others = Lines::others(x, axis);
-    call.one(|k| {
-        let (x_of, y_of) = (Lines::new(k, Place::Input(0), x, axis), Lines::new(k, Place::Output(0), y, axis));
-        let weight = call.inputs.get(1).map(|meta| k.input(1, meta));
-        let bias = call.inputs.get(2).map(|meta| k.input(2, meta));
-        let statistics = call.outputs.iter().enumerate().skip(1);
-        let statistics: Vec<_> = statistics.map(|(i, meta)| flat(k, Place::Output(i), meta)).collect();
-        let lengths: Vec<Value<'_>> = others.iter().map(|&n| k.size(n)).collect();
-        let len = k.size(x.dims()[axis]);
-        let locate = |row| (k.unravelled(row, &lengths), len);
-        k.teams(Rows::dense(others.iter().product(), x.dims()[axis]), locate, |team| {
-            let total = centered.then(|| team.sum(dtype, |line, i| x_of.load(&line.at, i)));
-            let mean = team.number(|line| total.map(|total| total.of(line) / line.count(dtype)));
-            let distance = team.element(|line, i| {
-                let x = x_of.load(&line.at, i);
-                mean(line).map_or(x, |mean| x - mean)
-            });
-            let squares = team.sum(dtype, |line, i| {
-                let distance = distance(line, i);
-                distance * distance
-            });
-            let rstd = team.number(|line| inverse_root(squares.of(line) / line.count(dtype), eps));
-            team.each(|line, i| {
-                let mut result = distance(line, i) * rstd(line);
-                result = weight.as_ref().map_or(result, |weight| result * weight.load(&[i]));
-                result = bias.as_ref().map_or(result, |bias| result + bias.load(&[i]));
-                y_of.store(&line.at, i, result);
-            });
-            team.once(|line| {
-                let found = mean(line).into_iter().chain([rstd(line)]);
-                for (tensor, number) in statistics.iter().zip(found) {
-                    tensor.store(line.row, number);
-                }
-            });
-        });
-        Ok(())
-    })
+    Chain::alone(call, Part::Normalized { eps, centered }, call.inputs[0].rank() - 1).program(call.target)
+}
+
+/// Normalised rows `x` with weights and biases, if these are given, and their mean, if it is one, and inverse standard deviation.
+pub(super) fn normalized<'h, 'a: 'h, T: 'h>(
+    team: &'h Team<'_, 'a, T>,
+    (eps, centered): (f64, bool),
+    dtype: DType,
+    x: Rc<Held<'h, 'a, T>>,
+    affine: Vec<Rc<Held<'h, 'a, T>>>,
+) -> (Computed<'h, 'a, T>, Vec<Found<'a>>) {
+    let total = centered.then(|| team.sum_packs(dtype, |line, pack| x.of(line, pack)));
+    let mean = total.map(|total| team.known(|line| total.of(line) / line.count(dtype)));
+    let distances = team.pack(move |line, pack| match mean {
+        Some(mean) => mapped(x.of(line, pack), |x| x - mean.of(line)),
+        None => x.of(line, pack),
+    });
+    let squares = team.sum_packs(dtype, |line, pack| mapped(distances(line, pack), |x| x * x));
+    let rstd = team.known(|line| inverse_root(squares.of(line) / line.count(dtype), eps));
+    // All of them are loaded before anything is stored, which compilers would not know to be elsewhere.
+    let affine: Vec<_> = affine.into_iter().map(|of| team.hold(move |line, pack| of.of(line, pack))).collect();
+    let elements = team.pack(move |line, pack| {
+        let mut results = mapped(distances(line, pack), |x| x * rstd.of(line));
+        if let Some(weight) = affine.first() {
+            results = zipped(results, weight.of(line, pack), |x, weight| x * weight);
+        }
+        if let Some(bias) = affine.get(1) {
+            results = zipped(results, bias.of(line, pack), |x, bias| x + bias);
+        }
+        results
+    });
+    (Box::new(elements), mean.into_iter().chain([rstd]).collect())
 }
 
 fn rows_gradient(call: &Call<'_>, centered: bool) -> Result<Program> {
@@ -109,23 +112,33 @@ fn rows_gradient(call: &Call<'_>, centered: bool) -> Result<Program> {
     let mut program = Program::default();
     program.launch(call.target, |k| {
         let of = Gradient::new(k, call, axis, centered);
-        let weight = call.inputs.get(of.inputs).map(|meta| k.input(of.inputs, meta));
+        let weight = call.inputs.get(of.inputs).map(|meta| Lines::new(k, Place::Input(of.inputs), meta, 0));
         let dx = Lines::new(k, Place::Output(0), call.outputs[0], axis);
         let lengths: Vec<Value<'_>> = others.iter().map(|&n| k.size(n)).collect();
         let len = k.size(x.dims()[axis]);
         let locate = |row| (k.unravelled(row, &lengths), len);
-        k.teams(Rows::dense(rows, x.dims()[axis]), locate, |team| {
-            let weighted = team.element(|line, i| {
-                let g = of.g(&line.at, i);
-                weight.as_ref().map_or(g, |weight| g * weight.load(&[i]))
+        let rows = Rows::packed(rows, x.dims()[axis], width(call, &[0, 1, of.inputs]));
+        k.teams(rows, locate, |team| {
+            let weighted = team.hold(|line, pack| match &weight {
+                Some(weight) => zipped(of.g.load_pack(&line.at, pack), weight.load_pack(&[], pack), |g, w| g * w),
+                None => of.g.load_pack(&line.at, pack),
             });
-            let of_g = centered.then(|| team.sum(dtype, &weighted));
-            let of_gh = team.sum(dtype, |line, i| weighted(line, i) * of.h(&line.at, line.row, i));
-            team.each(|line, i| {
+            let mean = of.mean.as_ref().map(|mean| team.known(|line| mean.load(line.row).to(dtype)));
+            let rstd = team.known(|line| of.rstd(line.row));
+            let h = team.hold(|line, pack| {
+                let distance = |x| mean.map_or(x, |mean| x - mean.of(line));
+                mapped(of.x.load_pack(&line.at, pack), |x| distance(x) * rstd.of(line))
+            });
+            let of_g = centered.then(|| team.sum_packs(dtype, |line, pack| weighted.of(line, pack)));
+            let products = |line: &_, pack: &_| zipped(weighted.of(line, pack), h.of(line, pack), |g, h| g * h);
+            let of_gh = team.sum_packs(dtype, products);
+            team.each_pack(|line, pack| {
                 let count = line.count(dtype);
-                let mut inner = weighted(line, i) - of.h(&line.at, line.row, i) * (of_gh.of(line) / count);
-                inner = of_g.map_or(inner, |of_g| inner - of_g.of(line) / count);
-                dx.store(&line.at, i, inner * of.rstd(line.row));
+                let results = zipped(weighted.of(line, pack), h.of(line, pack), |g, h| {
+                    let inner = g - h * (of_gh.of(line) / count);
+                    of_g.map_or(inner, |of_g| inner - of_g.of(line) / count) * rstd.of(line)
+                });
+                dx.store_pack(&line.at, pack, &results);
             });
         });
         Ok(())

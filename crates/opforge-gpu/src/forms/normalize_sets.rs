@@ -116,7 +116,7 @@ fn combined<'a>(k: &'a Code, call: &Call<'_>, sets: &Sets, parts: Parts, places:
     let statistics = [1, 2].map(|i| flat(k, Place::Output(i), call.outputs[i]));
     let (number, all, most) = (k.size(parts.count), k.size(sets.len()), k.size(parts.len * sets.width()));
     let elements = |part: Value<'a>| (all - part * most).min(most).to(dtype);
-    let rows = Rows { count, len: parts.count, across: count > 1 };
+    let rows = Rows::new(count, parts.count, count > 1);
     k.teams(
         rows,
         |_| ((), number),

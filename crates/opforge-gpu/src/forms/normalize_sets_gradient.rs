@@ -114,7 +114,7 @@ fn slot_sums(call: &Call<'_>, program: &mut Program, sets: &Sets, eps: f64) -> R
     program.launch(call.target, |k| {
         let found = places.map(|place| k.strided(place, dtype, &[parts.count, count], &[count, 1], false));
         let (sums, number) = (slots(k, call, true), k.size(parts.count));
-        let rows = Rows { count, len: parts.count, across: count > 1 };
+        let rows = Rows::new(count, parts.count, count > 1);
         let locate = |_| ((), number);
         k.teams(rows, locate, |team| {
             let totals = team.sums(dtype, |line, i| [0, 1].map(|n| found[n].load(&[i, line.row])));

@@ -1,4 +1,5 @@
-//! Numbers drawn at random: the stream of the CPU's kernels. A thread makes a block of words and what is drawn from it. Integers of 32 bits are enough.
+//! Numbers drawn at random: the stream of the CPU's kernels. A thread makes the words of neighbouring blocks, as many as make packs of elements, and what is
+//! drawn from them. Integers of 32 bits are enough.
 
 use std::f32::consts::FRAC_PI_2;
 use std::f64::consts::TAU;
@@ -11,11 +12,15 @@ use opforge_trace::Op;
 use crate::code::Code;
 use crate::kernel::INDEX;
 use crate::lower::Call;
+use crate::pack;
 use crate::program::{Place, Program};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
 use super::math::{cos, log, sin};
+
+/// Blocks that a thread makes at most, whose words are in registers.
+const MOST_BLOCKS: usize = 4;
 
 /// Blocks of a group: word `w` of its blocks is that of 16 elements which lie next to each other.
 const LANES: usize = 16;
@@ -27,21 +32,34 @@ pub(crate) fn random(call: &Call<'_>, form: &forms::Draws) -> Result<Program> {
     if form.random == Random::Poisson {
         return Err(call.refuse("form", "Poisson", "uniform, normal, Bernoulli and integer draws"));
     }
+    let keep = if let Random::Dropout { keep } = form.random { Some(keep.to_f64()) } else { None };
     // Whether the parameters are a distribution's is for the operator's own kernel to say.
     Lowering::Random(form.clone()).kernel(call.op, call.inputs, call.outputs)?;
     let output = call.outputs[0];
     let (count, words) = (output.elem_count(), words_of_element(form.random, output.dtype));
-    let group = 4 / words * LANES;
+    let width = pack::width(&[count], [(output.dtype, &[1usize][..])].into_iter()).min(MOST_BLOCKS);
+    // A group's packs, and those of all first words.
+    let (group, across) = (4 / words * LANES / width, LANES / width);
     call.one(|k| {
         // Seed and offset as words, the lower ones first.
         let key = k.strided(Place::Input(0), INDEX, &[4], &[1], false);
-        let y = k.strided(Place::Output(0), output.dtype, &[count], &[1], true);
-        k.each(count.div_ceil(group) * LANES, |number| {
-            let words = Words { k, of: block(k, &key, number) };
-            let first = number / LANES * group + number % LANES;
-            for (n, value) in words.drawn(form.random, output.dtype).into_iter().enumerate() {
-                let i = first + n * LANES;
-                k.when(i.lt(y.dims[0]), || y.store(&[i], value));
+        let tensor = |place| k.strided(place, output.dtype, &[count], &[1], matches!(place, Place::Output(_)));
+        let (x, y) = (keep.map(|_| tensor(Place::Input(1))), tensor(Place::Output(0)));
+        let packs = k.size(count / width);
+        k.each((count / width).div_ceil(group) * across, |number| {
+            let first = number / across * group + number % across;
+            let places: Vec<Value<'_>> = (0..4 / words).map(|n| first + n * across).collect();
+            // All that is loaded, at once and first; the last pack stands for those beyond.
+            let loaded = x.iter().flat_map(|x| places.iter().map(|&at| x.load_pack(&[at.min(packs - 1)], width)));
+            let given: Vec<Vec<Value<'_>>> = loaded.collect();
+            let key = Key::load(k, &key);
+            let blocks = (0..width).map(|i| Words { k, of: key.block(number * width + i) });
+            let drawn: Vec<Vec<Value<'_>>> = blocks.map(|words| words.drawn(form.random, output.dtype)).collect();
+            for (n, &at) in places.iter().enumerate() {
+                let values = drawn.iter().map(|block| block[n]).enumerate();
+                let values: Vec<Value<'_>> =
+                    values.map(|(i, y)| given.get(n).map_or(y, |given| given[i] * y)).collect();
+                k.when(at.lt(packs), || y.store_pack(&[at], &values));
             }
         });
         Ok(())
@@ -62,17 +80,30 @@ fn wide_product<'a>(a: Value<'a>, b: Value<'a>) -> [Value<'a>; 2] {
     [a * b, a.high_product(b)]
 }
 
-/// The four words of the block of Philox4x32-10 with this number.
-fn block<'a>(k: &'a Code, key: &Tensor<'a>, number: Value<'a>) -> [Value<'a>; 4] {
-    let [seed0, seed1, offset0, offset1] = [0, 1, 2, 3].map(|i| key.load(&[k.index(i)]));
-    let (mut words, mut key) = ([number, k.index(0), offset0, offset1], [seed0, seed1]);
-    for _ in 0..10 {
-        let [low0, high0] = wide_product(words[0], k.index(0xd251_1f53));
-        let [low1, high1] = wide_product(words[2], k.index(0xcd9e_8d57));
-        words = [high1.xor(words[1]).xor(key[0]), low1, high0.xor(words[3]).xor(key[1]), low0];
-        key = [key[0] + 0x9e37_79b9, key[1] + 0xbb67_ae85];
+/// The key of Philox4x32-10: what each round takes of the seed, and the offset.
+struct Key<'a> {
+    rounds: Vec<[Value<'a>; 2]>,
+    offset: [Value<'a>; 2],
+}
+
+impl<'a> Key<'a> {
+    fn load(k: &'a Code, key: &Tensor<'a>) -> Self {
+        let [seed0, seed1, offset0, offset1] = [0, 1, 2, 3].map(|i| key.load(&[k.index(i)]));
+        let next = |&[a, b]: &[Value<'a>; 2]| Some([a + 0x9e37_79b9, b + 0xbb67_ae85]);
+        Key { rounds: std::iter::successors(Some([seed0, seed1]), next).take(10).collect(), offset: [offset0, offset1] }
     }
-    words
+
+    /// The four words of the block with this number.
+    fn block(&self, number: Value<'a>) -> [Value<'a>; 4] {
+        let k = number.code;
+        let mut words = [number, k.index(0), self.offset[0], self.offset[1]];
+        for key in &self.rounds {
+            let [low0, high0] = wide_product(words[0], k.index(0xd251_1f53));
+            let [low1, high1] = wide_product(words[2], k.index(0xcd9e_8d57));
+            words = [high1.xor(words[1]).xor(key[0]), low1, high0.xor(words[3]).xor(key[1]), low0];
+        }
+        words
+    }
 }
 
 /// A block's words, and what is drawn from them.
@@ -88,7 +119,8 @@ impl<'a> Words<'a> {
             Random::Uniform { low, high } => self.uniform(low.to_f64(), high.to_f64(), dtype),
             Random::Normal { mean, std } if dtype == DType::F64 => self.normal_f64(mean.to_f64(), std.to_f64()),
             Random::Normal { mean, std } => self.normal(mean.to_f64(), std.to_f64()),
-            Random::Bernoulli { p } => self.bernoulli(p.to_f64(), dtype.compute()),
+            Random::Bernoulli { p } => self.bernoulli(p.to_f64(), 1.0, dtype.compute()),
+            Random::Dropout { keep } => self.bernoulli(keep.to_f64(), factor(keep.to_f64(), dtype), dtype.compute()),
             Random::Integers { low, high } => self.integers(low, high, dtype.compute()),
             Random::Poisson => Vec::new(),
         }
@@ -143,7 +175,8 @@ impl<'a> Words<'a> {
         [cos(angle), sin(angle)].map(|wave| number(mean) + radius * wave).into()
     }
 
-    fn bernoulli(&self, p: f64, dtype: DType) -> Vec<Value<'a>> {
+    /// A number with probability `p`, else 0.
+    fn bernoulli(&self, p: f64, of: f64, dtype: DType) -> Vec<Value<'a>> {
         let (k, threshold) = (self.k, (p * (1u64 << 32) as f64).round() as u64);
         let hit = |word: &Value<'a>| match u32::try_from(threshold) {
             Ok(threshold) => word.lt(k.constant_bits(threshold.into(), INDEX)),
@@ -151,7 +184,7 @@ impl<'a> Words<'a> {
         };
         let value = |hit: Value<'a>| match dtype {
             DType::Bool => hit,
-            _ => hit.choose(k.constant(1i64, dtype), k.constant(0i64, dtype)),
+            _ => hit.choose(k.constant(of, dtype), k.constant(0i64, dtype)),
         };
         self.of.iter().map(|word| value(hit(word))).collect()
     }
@@ -187,7 +220,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The logarithm of a normal f32, operation by operation that of the CPU's draws; after Cephes' `logf`.
+/// The logarithm of a normal f32, that of the CPU's draws but for multiply-add; after Cephes' `logf`.
 fn ln(x: Value<'_>) -> Value<'_> {
     let k = x.code;
     let number = |x: f32| k.constant(f64::from(x), DType::F32);
@@ -206,13 +239,13 @@ fn ln(x: Value<'_>) -> Value<'_> {
         -2.499_999_4e-1,
         3.333_333e-1,
     ];
-    let y = coefficients.into_iter().fold(number(7.037_683_6e-2), |y, c| y * f + number(c));
+    let y = coefficients.into_iter().fold(number(7.037_683_6e-2), |y, c| y.mul_add(f, number(c)));
     let square = f * f;
-    let small = y * f * square - number(2.121_944_4e-4) * e - number(0.5) * square;
-    f + small + number(0.693_359_4) * e
+    let small = (y * f).mul_add(square, e.mul_add(number(-2.121_944_4e-4), square * number(-0.5)));
+    e.mul_add(number(0.693_359_4), f + small)
 }
 
-/// Cosine and sine of a fraction of a turn, `word / 2^32`, operation by operation those of the CPU's draws; after Cephes' `sinf` and `cosf`, with the
+/// Cosine and sine of a fraction of a turn, `word / 2^32`, those of the CPU's draws but for multiply-add; after Cephes' `sinf` and `cosf`, with the
 /// quadrant taken from the bits.
 fn waves_of_turns<'a>(word: Value<'a>) -> [Value<'a>; 2] {
     let k = word.code;
@@ -223,13 +256,22 @@ fn waves_of_turns<'a>(word: Value<'a>) -> [Value<'a>; 2] {
     let rest = ((shifted & 0x3fff_ffff) - (1 << 29)).to(DType::I32);
     let x = rest.to(DType::F32) * number(FRAC_PI_2 / (1u32 << 30) as f32);
     let z = x * x;
-    let sin = ((number(-1.951_529_6e-4) * z + number(8.332_161e-3)) * z - number(1.666_665_5e-1)) * z * x + x;
-    let cos = ((number(2.443_315_7e-5) * z - number(1.388_731_6e-3)) * z + number(4.166_664_6e-2)) * z * z
-        - number(0.5) * z
-        + number(1.0);
+    let polynomial = |[a, b, c]: [f32; 3]| number(a).mul_add(z, number(b)).mul_add(z, number(c));
+    let sin = (polynomial([-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1]) * z).mul_add(x, x);
+    let cos = (polynomial([2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2]) * z)
+        .mul_add(z, z.mul_add(number(-0.5), number(1.0)));
     let swap = (quadrant & 1).equals(k.index(1));
     let negated = |wave: Value<'a>, sign: Value<'a>| (sign & 2).equals(k.index(2)).choose(-wave, wave);
     [negated(swap.choose(sin, cos), quadrant + 1), negated(swap.choose(cos, sin), quadrant)]
+}
+
+/// What remains is multiplied by, as a dtype has it.
+fn factor(keep: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => f16::from_f64(1.0 / keep).to_f64(),
+        DType::BF16 => bf16::from_f64(1.0 / keep).to_f64(),
+        _ => 1.0 / keep,
+    }
 }
 
 /// The greatest number that a uniform draw may be: rounding would reach the upper bound.

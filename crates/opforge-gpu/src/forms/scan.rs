@@ -6,7 +6,9 @@ use opforge_tile::forms::{Running, Scan};
 use crate::code::Code;
 use crate::kernel::INDEX;
 use crate::lower::Call;
+use crate::pack;
 use crate::program::{Place, Program};
+use crate::team::Pack;
 use crate::tensor::Tensor;
 use crate::value::{Value, Var};
 
@@ -34,6 +36,14 @@ impl<'a> Lines<'a> {
         [&meta.dims()[..axis], &meta.dims()[axis + 1..]].concat()
     }
 
+    /// Elements of packs that all of these tensors have side by side, each along an axis; the first one has all lines.
+    pub fn width(of: &[(&Meta, usize)]) -> usize {
+        let moved = |all: &[usize], axis: usize| [&all[..axis], &all[axis + 1..], &all[axis..=axis]].concat();
+        let steps: Vec<Vec<usize>> = of.iter().map(|&(meta, axis)| moved(meta.layout.stride(), axis)).collect();
+        let dtypes = of.iter().map(|(meta, _)| meta.dtype);
+        pack::width(&moved(of[0].0.dims(), of[0].1), dtypes.zip(steps.iter().map(Vec::as_slice)))
+    }
+
     /// Where the line of this number is, in row-major order.
     pub fn at(&self, line: Value<'a>) -> Vec<Value<'a>> {
         self.of.code.unravelled(line, &self.of.dims)
@@ -49,6 +59,20 @@ impl<'a> Lines<'a> {
 
     pub fn store(&self, at: &[Value<'a>], i: Value<'a>, value: Value<'a>) {
         self.of.store_at(self.place(at, i), value.to(self.of.dtype.compute()));
+    }
+
+    /// The elements of a pack; where the step is 0, one for all.
+    pub fn load_pack(&self, at: &[Value<'a>], pack: &Pack<'a>) -> Vec<Value<'a>> {
+        let first = self.place(at, pack.first);
+        match self.step.is(0) {
+            true => vec![self.of.load_at(first); pack.width],
+            false => self.of.load_pack_at(first, pack.width),
+        }
+    }
+
+    pub fn store_pack(&self, at: &[Value<'a>], pack: &Pack<'a>, values: &[Value<'a>]) {
+        let values: Vec<Value<'a>> = values.iter().map(|value| value.to(self.of.dtype.compute())).collect();
+        self.of.store_pack_at(self.place(at, pack.first), &values);
     }
 }
 

@@ -90,7 +90,7 @@ impl Sets {
         let steps = &self.tensors[0].steps;
         let own = if self.dims.len() > 2 { steps.last() } else { steps.first() };
         let across = matches!(self.over, Over::Batch) && own != Some(&1) && steps[1] == 1;
-        Rows { count: self.count(), len: self.len() / self.width, across }
+        Rows::new(self.count(), self.len() / self.width, across)
     }
 
     /// How sets that are few and long are divided, each in so many parts of so many packs; none where they are not.

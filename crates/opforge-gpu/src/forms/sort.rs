@@ -10,6 +10,7 @@ use crate::value::Value;
 
 use super::merge_sort::{Unsorted, bisect, greatest_key, key_dtype, sort_chunks, sort_lines};
 use super::scan::Lines;
+use super::top;
 
 pub(crate) fn sort(call: &Call<'_>, form: &Sort) -> Result<Program> {
     call.real(call.inputs)?;
@@ -24,6 +25,7 @@ pub(crate) fn sort(call: &Call<'_>, form: &Sort) -> Result<Program> {
 fn order(call: &Call<'_>, axis: usize, descending: bool, rank: Rank) -> Result<Program> {
     let from = Unsorted { place: Place::Input(0), meta: call.inputs[0], axis, descending };
     match rank {
+        Rank::At(0) if top::are_few(&from, call.outputs[0].dims()[axis]) => top::first_few(call, &from),
         Rank::At(first) if from.is_short() => order_short(call, &from, first),
         _ => order_long(call, &from, rank),
     }

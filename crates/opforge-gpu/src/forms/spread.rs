@@ -6,6 +6,7 @@ use opforge_tile::forms::Spread;
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::Program;
+use crate::team::mapped;
 use crate::value::Value;
 
 use super::reduce::Reduced;
@@ -22,16 +23,21 @@ pub(crate) fn spread(call: &Call<'_>, form: &Spread) -> Result<Program> {
             of.rows,
             |row| of.at(row),
             |team| {
-                let greatest = team.fold(k.constant(0.0, dtype), |line, i| of.load(&line.at, i).abs(), |a, b| a.max(b));
-                let scaled = team.element(|line, i| of.load(&line.at, i) * factor(k, greatest.of(line)));
-                let total = team.sum(dtype, &scaled);
-                let distance = team.element(|line, i| scaled(line, i) - total.of(line) / k.constant(count, dtype));
-                // What the mean lacks for being rounded.
-                let rest = team.sum(dtype, &distance);
-                let squares = team.sum(dtype, |line, i| {
-                    let distance = distance(line, i);
-                    distance * distance
+                let x = team.hold(|line, pack| of.load_pack(&line.at, pack));
+                let sizes = |line: &_, pack: &_| mapped(x.of(line, pack), Value::abs);
+                let greatest = team.fold_packs(k.constant(0.0, dtype), sizes, |a, b| a.max(b));
+                let scaled = team.pack(|line, pack| {
+                    let factor = factor(k, greatest.of(line));
+                    mapped(x.of(line, pack), |x| x * factor)
                 });
+                let total = team.sum_packs(dtype, &scaled);
+                let distances = team.pack(|line, pack| {
+                    let mean = total.of(line) / k.constant(count, dtype);
+                    mapped(scaled(line, pack), |x| x - mean)
+                });
+                // What the mean lacks for being rounded.
+                let rest = team.sum_packs(dtype, &distances);
+                let squares = team.sum_packs(dtype, |line, pack| mapped(distances(line, pack), |x| x * x));
                 team.once(|line| {
                     let (rest, scale) = (rest.of(line), factor(k, greatest.of(line)));
                     let sum = squares.of(line) - rest * rest / k.constant(count, dtype);

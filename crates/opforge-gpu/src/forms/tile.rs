@@ -13,7 +13,7 @@ pub(crate) fn tile(call: &Call<'_>, tile: &Tile) -> Result<Program> {
     let dtypes: Vec<DType> = call.inputs.iter().map(|input| input.dtype).collect();
     call.real(call.inputs)?;
     call.real(call.outputs)?;
-    let traced = tile.trace(&dtypes, call.target.fused);
+    let traced = tile.trace(&dtypes, call.target.arithmetic());
     let expression = traced.ok_or_else(|| call.refuse("dtype", dtypes[0].as_str(), "dtypes that have a trace"))?;
     if expression.results().len() != call.outputs.len() || expression.inputs().len() != dtypes.len() {
         return Err(call.refuse("inputs", dtypes.len().to_string(), "as many tensors as the function has"));

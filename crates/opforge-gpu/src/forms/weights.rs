@@ -1,33 +1,39 @@
 //! Attention's weights from products of queries and keys, row by row, and the gradients of these products.
 
+use std::rc::Rc;
+
 use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::Attention;
 
 use crate::code::Code;
 use crate::lower::Call;
 use crate::program::{Place, Program};
-use crate::team::{Line, Rows, Team};
+use crate::team::{Line, Pack, Rows, Team, mapped, zipped};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
 use super::math::exp;
 
-/// The weights of a row, whose scores are computed again each time that they are needed. A query that a mask lets nowhere has no weights at all.
-pub(crate) fn softmax<'a, T>(
+/// The weights of a row, of its scores. A query that a mask lets nowhere has no weights at all.
+pub(crate) fn softmax<'h, 'a: 'h, T: 'h>(
     k: &'a Code,
     team: &Team<'_, 'a, T>,
     (dtype, is_masked): (DType, bool),
-    score: impl Fn(&Line<'a, T>, Value<'a>) -> Value<'a>,
-) -> impl Fn(&Line<'a, T>, Value<'a>) -> Value<'a> {
-    let (none, zero) = (k.constant(f64::NEG_INFINITY, dtype), k.constant(0.0, dtype));
-    let greatest = team.fold(none, &score, |a, b| a.max(b));
+    scores: impl Fn(&Line<'a, T>, &Pack<'a>) -> Vec<Value<'a>> + 'h,
+) -> impl Fn(&Line<'a, T>, &Pack<'a>) -> Vec<Value<'a>> + 'h {
+    let (none, scores) = (k.constant(f64::NEG_INFINITY, dtype), Rc::new(team.hold(scores)));
+    let greatest = team.fold_packs(none, |line, pack| scores.of(line, pack), |a, b| a.max(b));
+    let zero = k.constant(0.0, dtype);
     let or_zero = move |line: &Line<'a, T>, value: Value<'a>| match is_masked {
         true => greatest.of(line).equals(none).choose(zero, value),
         false => value,
     };
-    let term = move |line: &Line<'a, T>, j| exp(score(line, j) - or_zero(line, greatest.of(line)));
-    let total = team.sum(dtype, &term);
-    move |line: &Line<'a, T>, j| or_zero(line, term(line, j) / total.of(line))
+    let terms = Rc::new(team.hold(move |line, pack| {
+        let greatest = or_zero(line, greatest.of(line));
+        mapped(scores.of(line, pack), |score| exp(score - greatest))
+    }));
+    let total = team.sum_packs(dtype, |line, pack| terms.of(line, pack));
+    move |line, pack| mapped(terms.of(line, pack), |term| or_zero(line, term / total.of(line)))
 }
 
 /// A program of one launch: see [`program_of_weights`](crate::program_of_weights).
@@ -43,24 +49,30 @@ pub(crate) fn weights(call: &Call<'_>, form: &Attention) -> Result<Program> {
         let scale = k.constant(form.scale.to_f64(), dtype);
         let lengths: Vec<Value<'_>> = lead.iter().map(|&len| k.size(len)).collect();
         let len = k.size(m);
-        let rows = Rows::dense(lead.iter().product(), m);
+        let tensors = call.inputs[..call.outputs.len()].iter().chain(call.outputs);
+        let rows = Rows::contiguous(lead.iter().product(), m, tensors.map(|meta| meta.dtype));
         k.teams(
             rows,
             |row| (k.unravelled(row, &lengths), len),
             |team| {
-                let weight = softmax(k, team, (dtype, mask.is_some()), |line, j| {
-                    let product = from.load(&[line.row, j]) * scale;
-                    seen(form, mask.as_ref(), &[&line.at[..], &[j]].concat(), product)
+                let weights = softmax(k, team, (dtype, mask.is_some()), |line, pack| {
+                    let products = from.load_row_pack(line.row, pack).into_iter().enumerate();
+                    let at = |i| [&line.at[..], &[pack.first + i]].concat();
+                    products.map(|(i, product)| seen(form, mask.as_ref(), &at(i), product * scale)).collect()
                 });
                 let Some((by_weight, by_product)) = &slopes else {
-                    return team.each(|line, j| to.store(&[line.row, j], weight(line, j)));
+                    return team.each_pack(|line, pack| to.store_row_pack(line.row, pack, &weights(line, pack)));
                 };
-                let inner = team.sum(dtype, |line, j| weight(line, j) * by_weight.load(&[line.row, j]));
-                team.each(|line, j| {
-                    let (at, weight) = ([line.row, j], weight(line, j));
-                    let by_score = weight * (by_weight.load(&at) - inner.of(line));
-                    to.store(&at, weight);
-                    by_product.store(&at, by_score * scale);
+                let weights = team.hold(weights);
+                let slopes = team.hold(|line, pack| by_weight.load_row_pack(line.row, pack));
+                let inner = team.sum_packs(dtype, |line, pack| {
+                    zipped(weights.of(line, pack), slopes.of(line, pack), |weight, slope| weight * slope)
+                });
+                team.each_pack(|line, pack| {
+                    let (weights, inner) = (weights.of(line, pack), inner.of(line));
+                    let by_scores = zipped(weights.clone(), slopes.of(line, pack), |w, slope| w * (slope - inner));
+                    to.store_row_pack(line.row, pack, &weights);
+                    by_product.store_row_pack(line.row, pack, &mapped(by_scores, |by_score| by_score * scale));
                 });
             },
         );

@@ -109,4 +109,8 @@ impl Language for C {
     fn forever(&self) -> &'static str {
         "for (;;)"
     }
+    fn exchange(&self, [to, from]: [usize; 2], _: DType, apart: usize) -> String {
+        let every = counted("lane", None, &format!("{LANES}u"), None);
+        format!("{every} v{to}[lane] = v{from}[lane ^ {apart}u];")
+    }
 }

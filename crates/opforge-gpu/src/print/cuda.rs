@@ -1,5 +1,6 @@
 //! Kernels in CUDA C, for NVRTC.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use opforge_core::{DType, Error, Result};
@@ -25,29 +26,51 @@ pub fn cuda_prelude() -> String {
 /// # Errors
 /// [`Error::Device`] for functions that CUDA lacks.
 pub fn cuda(kernel: &Kernel, op: &'static str, device: &'static str) -> Result<String> {
-    let mut arguments = Vec::new();
+    let (mut arguments, mut names) = (Vec::new(), Vec::new());
     for (i, buffer) in kernel.buffers.iter().enumerate() {
         arguments.push(format!("{}{} *b{i}", if buffer.written { "" } else { "const " }, stored(buffer.dtype)));
+        names.push(format!("b{i}"));
     }
     if kernel.parameters > 0 {
         arguments.push("const Parameters p".to_owned());
+        names.push("p".to_owned());
     }
     if kernel.can_fail() {
         arguments.push("uint32_t *status".to_owned());
+        names.push("status".to_owned());
     }
     let mut text = String::new();
     if kernel.parameters > 0 {
         let _ = writeln!(text, "struct Parameters {{ uint32_t of[{}]; }};\n", kernel.parameters);
     }
-    let _ =
-        writeln!(text, "extern \"C\" __global__ void __launch_bounds__({LANES}) kernel({}) {{", arguments.join(", "));
-    for (i, shared) in kernel.shared.iter().enumerate() {
-        let _ = writeln!(text, "    __shared__ {} s{i}[{}];", c_type(shared.dtype), shared.len);
+    let packed = kernel.packed();
+    let head = format!("extern \"C\" __global__ void __launch_bounds__({LANES}) kernel({}) {{\n", arguments.join(", "));
+    let shared = kernel.shared.iter().enumerate().map(|(i, shared)| (i, c_type(shared.dtype), shared.len));
+    let arrays: String = shared.clone().map(|(i, ty, len)| format!("    __shared__ {ty} s{i}[{len}];\n")).collect();
+    if packed.is_empty() {
+        text += &format!("{head}{arrays}");
+    } else {
+        // Both bodies have the same arrays, which would be two if they declared them.
+        arguments.extend(shared.clone().map(|(i, ty, _)| format!("{ty} *s{i}")));
+        names.extend(shared.map(|(i, ..)| format!("s{i}")));
+        text += &format!("template <bool ALIGNED>\nstatic inline void body({}) {{\n", arguments.join(", "));
     }
     for (i, variable) in kernel.variables.iter().enumerate().filter(|(_, variable)| variable.of_lanes) {
         let _ = writeln!(text, "    {} v{i};", c_type(variable.dtype));
     }
-    Ok(text + &body(kernel, &Cuda { op, device })? + "}\n")
+    text += &body(kernel, &Cuda { op, device })?;
+    text += "}\n";
+    if !packed.is_empty() {
+        text += &format!("\n{head}{arrays}{}}}\n", choice(&packed, &names.join(", ")));
+    }
+    Ok(text)
+}
+
+/// One of the two bodies of a kernel of packs: whether buffers begin where packs may is asked once, since loads on a condition of their own would each need
+/// registers for either way.
+fn choice(packed: &BTreeMap<usize, usize>, names: &str) -> String {
+    let aligned: Vec<String> = packed.iter().map(|(i, width)| format!("is_aligned<{width}>(b{i})")).collect();
+    format!("    if ({}) body<true>({names});\n    else body<false>({names});\n", aligned.join(" && "))
 }
 
 struct Cuda {
@@ -74,6 +97,9 @@ impl Language for Cuda {
         format!("{} {name} = {value};", c_type(dtype))
     }
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
+        if *op == Op::Quotient {
+            return Ok(format!("__fdividef({}, {})", operands[0], operands[1]));
+        }
         let Op::Call(name, _) = op else {
             let text = c_operation(op, dtype, of, operands);
             // CUDA's infinities and NaN are of single precision, which overloaded functions tell from double.
@@ -98,14 +124,18 @@ impl Language for Cuda {
         names: &[String],
     ) -> Result<Vec<String>> {
         let (ty, width, pack) = (stored(buffer.dtype), names.len(), format!("q{}", &names[0][1..]));
-        let whole = format!("const Pack<{ty}, {width}> {pack} = loaded<{width}>(b{number} + {index});");
+        let whole = format!("const Pack<{ty}, {width}> {pack} = loaded<{width}, ALIGNED>(b{number} + {index});");
         let part =
             |(i, name): (usize, &String)| self.constant(dtype, name, &widened(buffer.dtype, format!("{pack}.of[{i}]")));
         Ok([whole].into_iter().chain(names.iter().enumerate().map(part)).collect())
     }
     fn store_pack(&self, number: usize, buffer: &Buffer, index: &str, names: &[String]) -> Result<Vec<String>> {
         let parts = names.iter().map(|name| narrowed(buffer.dtype, name)).collect::<Vec<_>>().join(", ");
-        Ok(vec![format!("store(b{number} + {index}, Pack<{}, {}>{{{{{parts}}}}});", stored(buffer.dtype), names.len())])
+        Ok(vec![format!(
+            "store<ALIGNED>(b{number} + {index}, Pack<{}, {}>{{{{{parts}}}}});",
+            stored(buffer.dtype),
+            names.len()
+        )])
     }
     fn fail(&self, condition: &str, fault: u32, found: &str, _: DType) -> String {
         format!("if ({condition}) fail(status, {fault}u, (int64_t){found});")
@@ -137,8 +167,8 @@ impl Language for Cuda {
     fn lane(&self) -> Option<&'static str> {
         Some("threadIdx.x")
     }
-    fn barrier_of_32(&self) -> &'static str {
-        "__syncwarp();"
+    fn exchange(&self, [to, from]: [usize; 2], _: DType, apart: usize) -> String {
+        format!("v{to} = __shfl_xor_sync(0xffffffffu, v{from}, {apart});")
     }
     fn barrier(&self) -> &'static str {
         "__syncthreads();"

@@ -1,4 +1,23 @@
-// Halves, which are stored as their bits, and failures.
+// Halves, which are stored as their bits.
+#if __CUDA_ARCH__ >= 800
+static inline float f32_of_f16(uint16_t h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+
+static inline uint16_t f16_of_f32(float f) {
+    uint16_t h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static inline uint16_t bf16_of_f32(float f) {
+    uint16_t h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+#else
 static inline float f32_of_f16(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, mantissa = h & 0x3ffu;
     if (exponent == 0) return f32_of_bits(sign | bits_of_f32((float)mantissa * 5.9604644775390625e-8f));
@@ -15,9 +34,10 @@ static inline uint16_t f16_of_f32(float f) {
     return (uint16_t)(sign | (y + 0xfffu + (y >> 13 & 1u)) >> 13);
 }
 
-static inline float f32_of_bf16(uint16_t h) { return f32_of_bits((uint32_t)h << 16); }
-
 static inline uint16_t bf16_of_f32(float f) {
     const uint32_t bits = bits_of_f32(f);
     return (uint16_t)(f != f ? bits >> 16 | 0x40u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
+#endif
+
+static inline float f32_of_bf16(uint16_t h) { return f32_of_bits((uint32_t)h << 16); }

@@ -90,8 +90,6 @@ pub(super) trait Language {
     fn barrier(&self) -> &'static str {
         ""
     }
-    /// Where each 32 lanes in a row do, or more.
-    fn barrier_of_32(&self) -> &'static str {
-        self.barrier()
-    }
+    /// The statement by which the first variable of lanes becomes the second one's value in the lane that differs in a bit.
+    fn exchange(&self, variables: [usize; 2], dtype: DType, apart: usize) -> String;
 }

@@ -142,7 +142,12 @@ impl<L: Language> Printer<'_, L> {
             Statement::Groups(of) => self.counted(of, language.group(), language.groups())?,
             Statement::Repeat(of) => self.counted(of, None, None)?,
             Statement::Lanes(of) => self.lanes(of, language.barrier())?,
-            Statement::Warps(of) => self.lanes(of, language.barrier_of_32())?,
+            Statement::Alone(of) => self.lanes(of, "")?,
+            Statement::Exchange { to, from, apart } => {
+                let dtype = self.kernel.variables[*from].dtype;
+                let line = language.exchange([*to, *from], dtype, *apart);
+                self.line(&line);
+            }
             Statement::Forever(block) => self.braces(language.forever(), block, "")?,
             Statement::Leave(id) => {
                 let line = format!("if ({}) {{ break; }}", self.name(*id)?);
@@ -192,7 +197,9 @@ impl<L: Language> Printer<'_, L> {
                 }
                 self.depth -= 1;
                 self.line("}");
-                self.line(barrier);
+                if !barrier.is_empty() {
+                    self.line(barrier);
+                }
             }
         }
         self.lane = outer;

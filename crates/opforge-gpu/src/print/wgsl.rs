@@ -144,6 +144,10 @@ impl Language for Wgsl {
     fn lane(&self) -> Option<&'static str> {
         Some("lane")
     }
+    fn exchange(&self, [to, from]: [usize; 2], dtype: DType, apart: usize) -> String {
+        let name = format!("exchanged_{}", ty(dtype));
+        format!("v{to} = {};", self.helpers.call(&name, &["lane", &format!("v{from}"), &format!("{apart}u")]))
+    }
     fn barrier(&self) -> &'static str {
         "storageBarrier(); workgroupBarrier();"
     }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::wgsl_waves::{REDUCED, wave};
+use crate::kernel::LANES;
 
 /// The functions that were called.
 #[derive(Default)]
@@ -56,6 +57,9 @@ fn definition(name: &str) -> String {
         "u64" => (false, "lu"),
         _ => (false, "u"),
     };
+    if kind == "exchanged" {
+        return EXCHANGED.replace("{ty}", ty).replace("{lanes}", &LANES.to_string());
+    }
     let (zero, minus_one) = (format!("0{suffix}"), format!("b == -1{suffix}"));
     let negative = |x: &str| if signed { format!("{x} < {zero}") } else { "false".to_owned() };
     let two = |body: String| format!("fn {name}(a: {ty}, b: {ty}) -> {ty} {{ {body} }}\n");
@@ -130,6 +134,17 @@ const HIGH_PRODUCT: &str = "fn high_product(a: u32, b: u32) -> u32 {
     let middle = a1 * b0; let other = a0 * b1;
     let carried = ((a0 * b0) >> 16u) + (middle & 0xffffu) + (other & 0xffffu);
     return a1 * b1 + (middle >> 16u) + (other >> 16u) + (carried >> 16u);
+}
+";
+
+/// What another lane of the group has, by way of memory: not every GPU has instructions for it. All lanes call it.
+const EXCHANGED: &str = "var<workgroup> of_lanes_{ty}: array<{ty}, {lanes}>;
+fn exchanged_{ty}(lane: u32, x: {ty}, apart: u32) -> {ty} {
+    of_lanes_{ty}[lane] = x;
+    workgroupBarrier();
+    let found = of_lanes_{ty}[lane ^ apart];
+    workgroupBarrier();
+    return found;
 }
 ";
 

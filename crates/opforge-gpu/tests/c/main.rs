@@ -12,7 +12,8 @@ use opforge::operator::Lowering;
 use opforge::{Error, ErrorKind, Result};
 use opforge_gpu::{Memory, Place, Program, Target, program_of};
 
-const TARGET: Target = Target { device: "c", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+const TARGET: Target =
+    Target { device: "c", fused: true, approximates: true, reorders: false, doubles: true, shared: 48 << 10 };
 
 /// A call with its program; for each launch, the number of its kernel in the library.
 struct Prepared {

@@ -14,10 +14,11 @@ use opforge::ops::nn::log_softmax::log_softmax;
 use opforge::ops::nn::rms_norm::rms_norm;
 use opforge::ops::nn::scaled_dot_product_attention::scaled_dot_product_attention;
 use opforge::ops::nn::softmax::softmax;
+use opforge::ops::random::dropout::{Dropout, dropped};
 use opforge::ops::random::rand::rand;
 use opforge::ops::random::randint::randint;
 use opforge::ops::random::randn::randn;
-use opforge::{DType, Device, Generator, Result, Tensor};
+use opforge::{DType, Device, Generator, Result, Scalar, Tensor};
 use opforge_tile::forms::Spectrum;
 
 /// Numbers of one size, neither alike nor in order.
@@ -65,6 +66,7 @@ fn orders(calls: &mut Calls<'_>) -> Result<()> {
             let bytes = x.affine(60.0, 0.0)?.to_dtype(DType::I8)?;
             let mut results = vec![sorted, order, argsort(&wide, 1, true, true)?, argsort(&bytes, 1, false, true)?];
             results.extend([topk(x, 8, 1, true, true)?.1, topk(x, 8, 1, false, true)?.1, median_dim(x, 1, false)?.1]);
+            results.extend([topk(&wide, 3, 1, true, true)?.1, topk(x, 1, 1, true, true)?.1]);
             results.extend([argmax(x, Some(1), false)?, argmin(&wide, Some(1), true)?, argplace(x, 1, 7, 3)?]);
             Ok(results)
         })?;
@@ -75,6 +77,11 @@ fn orders(calls: &mut Calls<'_>) -> Result<()> {
     calls.results.extend([argmax(&ramp, Some(1), false)?, argmax(&ramp, None, false)?]);
     calls.plain(&[3000, 2], |x| Ok(vec![argsort(x, 0, true, true)?, argmax(x, Some(0), false)?]))?;
     let with_nan = |x: &Tensor| x.affine(1.0, -0.5)?.sqrt();
+    // Most are no numbers.
+    let few = |x: &Tensor| x.affine(1.0, -1.0975)?.sqrt();
+    calls.plain(&[2, 3000], |x| {
+        [true, false].into_iter().map(|largest| Ok(topk(&few(x)?, 7, 1, largest, true)?.1)).collect()
+    })?;
     calls.plain(&[2, 3000], |x| {
         let x = with_nan(x)?;
         Ok(vec![argsort(&x, 1, true, true)?, nanmedian_dim(&x, 1, false)?.1, argmax(&x, Some(1), false)?])
@@ -167,6 +174,28 @@ fn teams(calls: &mut Calls<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Functions of rows that lanes hold: 4, 8 or 32 lanes of a row, or all of a group, each with one pack or several, the last of which some lack; and of rows
+/// that are too long for it, of odd ones, and of those that do not begin where packs do.
+fn rows(calls: &mut Calls<'_>) -> Result<()> {
+    for shape in [[4100, 16], [2750, 24], [520, 128], [2050, 260], [30, 2200], [60, 1101], [2, 40_000]] {
+        let row: &[usize] = &shape[1..];
+        let lengths = [row[0] as i64];
+        calls.of(&[&shape], |x| softmax(&x[0], 1, None))?;
+        calls.of(&[&shape, row, row], |x| layer_norm(&x[0], &lengths, Some(&x[1]), Some(&x[2]), 1e-5))?;
+        calls.plain(&shape, |x| Ok(vec![x.sum(1)?, x.var(1)?]))?;
+    }
+    // A row for several warps, but not for all of a group.
+    calls.plain(&[2050, 1028], |x| Ok(vec![softmax(x, 1, None)?]))?;
+    for shape in [[520, 128], [30, 2200]] {
+        calls.of(&[&shape], |x| log_softmax(&x[0], 1, None))?;
+        calls.of(&[&shape], |x| rms_norm(&x[0], &[shape[1] as i64], None, Some(1e-5)))?;
+        calls.of(&[&shape[..1]], |x| softmax(&x[0].unsqueeze(1)?.broadcast_as(shape)?, 1, None))?;
+        calls.plain(&shape, |x| Ok(vec![softmax(&x.sqrt()?, 1, None)?, x.to_dtype(DType::I64)?.sum(1)?, x.max(1)?]))?;
+    }
+    calls.plain(&[66_001], |x| Ok(vec![softmax(&x.narrow(0, 1, 66_000)?.reshape((66, 1000))?, 1, None)?]))?;
+    calls.plain(&[100_000], |x| Ok(vec![x.var(0)?]))
+}
+
 /// Sets that are normalised by teams, and by parts: of planes, of planes that have gaps, and of single elements.
 fn sets(calls: &mut Calls<'_>) -> Result<()> {
     let normalized = |x: &Tensor, of: &[Tensor]| batch_norm(x, None, None, Some(&of[1]), Some(&of[2]), true, 0.1, 1e-5);
@@ -211,7 +240,13 @@ fn moves(calls: &mut Calls<'_>) -> Result<()> {
 
 /// What is drawn: more than one group of blocks, the last of them not whole.
 fn drawn(dtype: DType, device: &Device) -> Result<Vec<Tensor>> {
-    let (size, generator) = ([3, 67], Generator::new());
+    let (generator, key) = (Generator::new(), Tensor::from_vec(vec![5u64, 7], 2, device)?);
+    let long = |f: fn(&[i64], _, _, _, _) -> Result<Tensor>| {
+        f(&[2, 32_790], Some(generator.clone()), Some(dtype), Some(*device), false)
+    };
+    let dropped =
+        |shape: &[usize]| dropped(Dropout { keep: Scalar::Float(0.7) }, &key, &numbers(shape, dtype, device)?);
+    let size = [3, 67];
     let options = |dtype| (Some(generator.clone()), Some(dtype), Some(*device), false);
     let floats = |f: fn(&[i64], _, _, _, _) -> Result<Tensor>, dtype| {
         let (generator, dtype, device, leaf) = options(dtype);
@@ -228,6 +263,10 @@ fn drawn(dtype: DType, device: &Device) -> Result<Vec<Tensor>> {
         floats(randn, DType::F64)?,
         integers(-3, 40, DType::I64)?,
         integers(-3, 1 << 40, DType::I64)?,
+        long(rand)?,
+        long(randn)?,
+        dropped(&size.map(|len| len as usize))?,
+        dropped(&[2, 32_790])?,
     ])
 }
 
@@ -235,6 +274,7 @@ fn drawn(dtype: DType, device: &Device) -> Result<Vec<Tensor>> {
 pub fn calls(dtype: DType, device: &Device) -> Result<Vec<Tensor>> {
     let mut calls = Calls { dtype, device, results: Vec::new() };
     teams(&mut calls)?;
+    rows(&mut calls)?;
     sets(&mut calls)?;
     let row: &[usize] = &[3, 1100];
     calls.of(&[row], |x| x[0].sum(1))?;
@@ -254,9 +294,11 @@ pub fn calls(dtype: DType, device: &Device) -> Result<Vec<Tensor>> {
     calls.of(&[&[70, 40], &[40, 50]], |x| x[0].matmul(&x[1]))?;
     calls.of(&[&[2, 33, 40], &[2, 40, 50]], |x| x[0].matmul(&x[1]))?;
     calls.of(&[&[70, 40], &[50, 40], &[50]], |x| linear(&x[0], &x[1], Some(&x[2])))?;
-    calls.of(&[&[1, 4, 5, 16], &[1, 2, 600, 16], &[1, 2, 600, 8]], |x| {
-        scaled_dot_product_attention(&x[0], &x[1], &x[2], None, 0.0, false, None, true)
-    })?;
+    for [heads, n, m] in [[4, 5, 600], [2, 2, 2100], [2, 64, 520]] {
+        calls.of(&[&[1, heads, n, 16], &[1, 2, m, 16], &[1, 2, m, 8]], |x| {
+            scaled_dot_product_attention(&x[0], &x[1], &x[2], None, 0.0, false, None, true)
+        })?;
+    }
     orders(&mut calls)?;
     scans(&mut calls)?;
     counts(&mut calls)?;

@@ -47,6 +47,81 @@ pub fn functions_of_single_elements_are_one_kernel(gpu: &Device) -> Result<()> {
     Ok(())
 }
 
+/// Functions of tensors `[n, m]`, and of numbers of rows `[m]`, whose calls are one kernel.
+type OfRows = fn(&Tensor, &Tensor, &Tensor) -> Result<Vec<Tensor>>;
+const OF_ROWS: [(&str, OfRows); 8] = [
+    ("softmax", |x, y, _| Ok(vec![f::softmax(&(x.affine(0.5, 0.1)? + y)?, -1, None)?])),
+    ("softmax and what follows", |x, y, b| {
+        Ok(vec![f::softmax(&x.broadcast_mul(b)?, -1, None)?.mul(y)?.affine(3.0, 1.0)?])
+    }),
+    ("norm", |x, y, b| {
+        let sum = (x + y)?;
+        let normal = f::layer_norm(&sum, &[sum.dims()[1] as i64], Some(b), Some(b), 1e-5)?;
+        Ok(vec![normal.gelu()?, sum])
+    }),
+    ("root mean square", |x, y, b| {
+        Ok(vec![(f::rms_norm(&(x * y)?, &[x.dims()[1] as i64], Some(b), Some(1e-5))? + x)?])
+    }),
+    ("softmax by hand", |x, _, _| {
+        let powers = x.broadcast_sub(&x.max_keepdim(1)?)?.exp()?;
+        Ok(vec![powers.broadcast_div(&powers.sum_keepdim(1)?)?])
+    }),
+    ("numbers of rows", |x, y, _| {
+        let size = (x * y)?.sum_keepdim(1)?.abs()?.affine(1.0, 1.0)?;
+        Ok(vec![x.broadcast_div(&size)?, size.log()?])
+    }),
+    ("a mean", |x, y, _| Ok(vec![(x - y)?.sqr()?.mean_all()?])),
+    ("sums of columns", |x, y, b| Ok(vec![(x * y)?.broadcast_mul(b)?.sum(0)?])),
+];
+
+pub fn functions_of_rows_are_one_kernel(gpu: &Device) -> Result<()> {
+    // Short and long rows, those that lanes hold in packs and those that are too long for that.
+    for shape in [(5, 4), (7, 1), (300, 256), (70, 1000), (3, 9000), (9, 37)] {
+        for (dtype, tolerance) in [(DType::F32, 2e-5), (DType::BF16, 4e-2)] {
+            let [x, y] = [numbers(shape, dtype, gpu)?, numbers(shape, dtype, gpu)?.cos()?];
+            let b = numbers((1, shape.1), dtype, gpu)?.squeeze(0)?;
+            for (name, of) in OF_ROWS {
+                let program = trace(&[&x, &y, &b], |t| of(&t[0], &t[1], &t[2]))?.compile()?;
+                assert_eq!(program.stages().len(), 1, "{name}: {:?}", program.stages());
+                let want = of(&x, &y, &b)?;
+                for (got, want) in program.run(&[&x, &y, &b])?.iter().zip(&want) {
+                    assert_eq!(got.dims(), want.dims(), "{name} of {shape:?}");
+                    let (got, want) = (flat(got)?, flat(want)?);
+                    let far =
+                        got.iter().zip(&want).find(|(got, want)| (*got - *want).abs() > tolerance * (1.0 + want.abs()));
+                    assert!(far.is_none(), "{name} of {shape:?} in {dtype:?}: {far:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn rows_of_what_was_changed_in_place_are_of_the_new_elements(gpu: &Device) -> Result<()> {
+    // Rows that lanes hold, and rows that are computed again wherever they are needed.
+    for shape in [(6, 40), (2, 20_000)] {
+        let change = |x: &[Tensor]| -> Result<Vec<Tensor>> {
+            x[0].copy_from(&(&x[0] + &x[1])?)?;
+            let y = f::softmax(&x[0], -1, None)?;
+            x[1].copy_from(&y.affine(2.0, 0.0)?)?;
+            Ok(vec![(&y + &x[1])?, x[1].sum_keepdim(1)?])
+        };
+        let run = |device: &Device, traced: bool| -> Result<Vec<Vec<f32>>> {
+            let x = numbers(shape, DType::F32, device)?;
+            let given = [x.cos()?, x];
+            let made = match traced {
+                true => trace(&[&given[0], &given[1]], change)?.compile()?.run(&[&given[0], &given[1]])?,
+                false => change(&given)?,
+            };
+            made.iter().chain(&given).map(flat).collect()
+        };
+        for (got, want) in run(gpu, true)?.iter().zip(&run(&Device::Cpu, false)?) {
+            assert_near(got, want, 1e-6);
+        }
+    }
+    Ok(())
+}
+
 pub fn changes_in_place_and_views_keep_their_order(gpu: &Device) -> Result<()> {
     let program = |x: &[Tensor]| -> Result<Vec<Tensor>> {
         let y = x[0].affine(2.0, 0.0)?;

@@ -7,7 +7,8 @@ use opforge_gpu::{Target, print};
 
 use super::sources;
 
-const TARGET: Target = Target { device: "cuda", fused: true, reorders: false, doubles: true, shared: 48 << 10 };
+const TARGET: Target =
+    Target { device: "cuda", fused: true, approximates: true, reorders: false, doubles: true, shared: 48 << 10 };
 
 /// Kernels of a compilation: each in a namespace of its own.
 const TOGETHER: usize = 64;

@@ -5,7 +5,8 @@ use opforge_gpu::{Target, print};
 
 use super::sources;
 
-const TARGET: Target = Target { device: "wgsl", fused: false, reorders: true, doubles: true, shared: 16 << 10 };
+const TARGET: Target =
+    Target { device: "wgsl", fused: false, approximates: false, reorders: true, doubles: true, shared: 16 << 10 };
 
 /// Why naga refuses a text.
 fn fault(text: &str) -> Option<String> {

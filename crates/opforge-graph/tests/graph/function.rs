@@ -1,7 +1,8 @@
 //! Traced functions in programs that record gradients.
 
 use crate::common::{floats, vec};
-use opforge::{Result, Tensor, Var, no_grad};
+use opforge::functional::dropout;
+use opforge::{DType, Device, Result, Tensor, Var, no_grad};
 use opforge_graph::Function;
 
 fn network(x: &Tensor, [w, b, v]: &[Var; 3]) -> Result<Tensor> {
@@ -60,6 +61,23 @@ fn without_recording_nothing_is_saved() {
     let function = no_grad(|| Function::trace(&[&x], |x| Ok(vec![network(&x[0], &own)?]))).unwrap();
     assert!(function.backward().is_none() && !function.accepts(&[&x]));
     assert_eq!(vec(&function.call(&[&x]).unwrap()[0]), vec(&network(&x, &own).unwrap()));
+}
+
+/// The gradient draws again what the function drew, in each run anew.
+#[test]
+fn gradients_of_dropout_drop_the_same_elements() {
+    let x = Tensor::ones(200, DType::F32, &Device::Cpu).unwrap();
+    x.set_requires_grad(true).unwrap();
+    let function = Function::trace(&[&x], |x| Ok(vec![dropout(&x[0].sqr()?, 0.5, true, false)?])).unwrap();
+    let mut before = Vec::new();
+    for _ in 0..3 {
+        let y = function.call(&[&x]).unwrap().remove(0);
+        let gradients = y.sum_all().unwrap().backward().unwrap();
+        let twice: Vec<f32> = vec(&y).into_iter().map(|y: f32| 2.0 * y).collect();
+        assert_eq!(vec(gradients.get(&x).unwrap()), twice);
+        assert!(twice.contains(&0.0) && twice.contains(&4.0) && twice != before);
+        before = twice;
+    }
 }
 
 #[test]

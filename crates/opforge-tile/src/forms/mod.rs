@@ -229,4 +229,9 @@ pub enum Random {
     },
     /// Numbers of events, of rates that are the second input.
     Poisson,
+    /// The second input's elements, each times `1 / keep` with this probability, else times 0: the draws are Bernoulli's.
+    Dropout {
+        /// The probability that an element stays.
+        keep: Scalar,
+    },
 }

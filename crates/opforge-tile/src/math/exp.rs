@@ -1,5 +1,7 @@
 //! Exponentials.
 
+use std::f64::consts::{LN_2, LOG2_E};
+
 use super::{pick, polynomial};
 use crate::Float;
 
@@ -14,7 +16,7 @@ struct Reduced<V: Float> {
 fn reduce<V: Float>(x: V) -> Reduced<V> {
     // Adding 1.5 * 2^(mantissa bits) rounds to an integer.
     let magic = pick::<V>(12582912.0, 6755399441055744.0);
-    let shifted = x.mul_add(V::splat(std::f64::consts::LOG2_E), magic);
+    let shifted = x.mul_add(V::splat(LOG2_E), magic);
     let n = shifted - magic;
     // The high part of ln 2 has trailing zeros enough for n * high to be exact.
     let r = n.mul_add(pick(-0.693359375, -6.93147180369123816490e-01), x);
@@ -51,12 +53,26 @@ fn tail<V: Float>(r: V) -> V {
     }
 }
 
-/// e^x. Error: f32 1.01, f64 1.
+/// e^x. Error: f32 1.01, f64 1; approximated 4.
 #[inline(always)]
 pub fn exp<V: Float>(x: V) -> V {
+    if V::approximates() {
+        return exp_by_power(x);
+    }
     // Beyond these every result is 0 or infinity.
     let Reduced { n, r } = reduce(x.clamp(pick(-104.5, -746.0), pick(89.0, 710.0)));
     (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n)
+}
+
+/// [`exp`] of machines with powers of two: of `x log2 e` as a sum of two numbers, of which the second is small.
+#[inline(always)]
+fn exp_by_power<V: Float>(x: V) -> V {
+    let x = x.clamp(V::splat(-104.5), V::splat(89.0));
+    let log2_e = V::splat(LOG2_E);
+    let high = x * log2_e;
+    // What log2 e loses as f32 is the last number.
+    let low = x.mul_add(log2_e, -high) + x * V::splat(LOG2_E - f64::from(LOG2_E as f32));
+    high.exp2_or(exp2) * low.mul_add(V::splat(LN_2), V::splat(1.0))
 }
 
 /// e^x of f64; where it is rounded to f32 at last (`short`), with a relative error of 5e-11.
@@ -102,9 +118,17 @@ pub fn exp2<V: Float>(x: V) -> V {
 /// [`exp2`] of arguments from -1000 to 128 (-1076 to 1024), or NaN: for f32 a minimax polynomial fitted for this purpose, whose relative error is 2e-9.
 #[inline(always)]
 pub(super) fn exp2_within<V: Float>(x: V) -> V {
+    x.exp2_or(
+        #[inline(always)]
+        |x| exp2_exact(x),
+    )
+}
+
+#[inline(always)]
+fn exp2_exact<V: Float>(x: V) -> V {
     let n = x.round_ties_even();
     if V::DOUBLE {
-        let r = (x - n) * V::splat(std::f64::consts::LN_2);
+        let r = (x - n) * V::splat(LN_2);
         return (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n);
     }
     let power = polynomial(

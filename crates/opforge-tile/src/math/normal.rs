@@ -21,7 +21,7 @@ fn tail<V: Float>(t: V) -> (V, V) {
     let density = exp2_within(t * t * V::splat(-0.5 * LOG2_E));
     let p = polynomial(t, [0.012045880767530283, 0.09721866444754133, 0.3211063666903538, 0.4999999971364068]);
     let q = polynomial(t, [0.030220020722315173, 0.24296718061497538, 0.8434748939019667, 1.440096804050508, 1.0]);
-    (density, density * p / q)
+    (density, (density * p).over(q))
 }
 
 /// x * P(normal <= x) = x / 2 * (1 + erf(x / sqrt 2)); NaN for minus infinity. Error: f32 3.6 units of the last place of the greater of the

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opforge_core::DType;
 use opforge_cpu::reduce::{self, ReduceKernel};
 use opforge_tile::{Reducer, TruthReducer};
+use opforge_trace::{Arithmetic, Reduction};
 use smallvec::SmallVec;
 
 use crate::{Meta, Result};
@@ -19,7 +20,7 @@ pub struct Reduce {
 
 /// A reducer as those see it who do not know its type.
 trait ReduceFn: Send + Sync {
-    fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction>;
+    fn trace(&self, input: DType, output: DType, count: usize, arithmetic: Arithmetic) -> Option<Reduction>;
     fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>>;
 }
 
@@ -34,10 +35,16 @@ impl Reduce {
         Reduce { function: Box::new(Truths(reducer)), axes: axes.into() }
     }
 
-    /// What is computed of `count` elements, of these dtypes; f16 and bf16 are widened to f32 before and rounded at the end. `fused` is whether
-    /// `mul_add` rounds once. None for dtypes that have no trace.
-    pub fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction> {
-        self.function.trace(input, output, count, fused)
+    /// What is computed of `count` elements, of these dtypes; f16 and bf16 are widened to f32 before and rounded at the end.
+    /// None for dtypes that have no trace.
+    pub fn trace(
+        &self,
+        input: DType,
+        output: DType,
+        count: usize,
+        arithmetic: impl Into<Arithmetic>,
+    ) -> Option<Reduction> {
+        self.function.trace(input, output, count, arithmetic.into())
     }
 
     /// The kernel of the CPU.
@@ -57,8 +64,8 @@ impl Debug for Reduce {
 
 struct Numbers<R>(R);
 impl<R: Reducer> ReduceFn for Numbers<R> {
-    fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction> {
-        opforge_trace::reduce(self.0, input, output, count, fused)
+    fn trace(&self, input: DType, output: DType, count: usize, arithmetic: Arithmetic) -> Option<Reduction> {
+        opforge_trace::reduce(self.0, input, output, count, arithmetic)
     }
     fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>> {
         reduce::reduce(op, self.0, input, axes, output)
@@ -67,7 +74,7 @@ impl<R: Reducer> ReduceFn for Numbers<R> {
 
 struct Truths<R>(R);
 impl<R: TruthReducer> ReduceFn for Truths<R> {
-    fn trace(&self, input: DType, output: DType, _: usize, _: bool) -> Option<opforge_trace::Reduction> {
+    fn trace(&self, input: DType, output: DType, _: usize, _: Arithmetic) -> Option<Reduction> {
         opforge_trace::reduce_truth(self.0, input, output)
     }
     fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opforge_core::DType;
 use opforge_runtime::HostKernel;
 use opforge_tile::RowFn;
-use opforge_trace::Passes;
+use opforge_trace::{Arithmetic, Passes};
 
 use crate::{Error, Meta, Result};
 
@@ -20,7 +20,7 @@ pub struct Rows {
 
 /// A function of rows as those see it who do not know its type.
 trait RowsFn: Send + Sync {
-    fn trace(&self, dtype: DType, fused: bool) -> Option<Passes>;
+    fn trace(&self, dtype: DType, arithmetic: Arithmetic) -> Option<Passes>;
     fn kernel(&self, op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta])
     -> Result<Arc<dyn HostKernel>>;
 }
@@ -36,10 +36,10 @@ impl Rows {
         Rows { kernel, ..self }
     }
 
-    /// The passes over inputs of a dtype; f16 and bf16 are widened to f32 before and rounded at the end. `fused` is whether `mul_add` rounds
-    /// once. None for dtypes that are no floats.
-    pub fn trace(&self, dtype: DType, fused: bool) -> Option<Passes> {
-        self.function.trace(dtype, fused)
+    /// The passes over inputs of a dtype; f16 and bf16 are widened to f32 before and rounded at the end.
+    /// None for dtypes that are no floats.
+    pub fn trace(&self, dtype: DType, arithmetic: impl Into<Arithmetic>) -> Option<Passes> {
+        self.function.trace(dtype, arithmetic.into())
     }
 
     /// The kernel of the CPU.
@@ -62,8 +62,8 @@ impl Debug for Rows {
 
 struct Of<F, const K: usize>(F);
 impl<F: RowFn<K>, const K: usize> RowsFn for Of<F, K> {
-    fn trace(&self, dtype: DType, fused: bool) -> Option<Passes> {
-        opforge_trace::rows::<F, K>(self.0, dtype, fused)
+    fn trace(&self, dtype: DType, arithmetic: Arithmetic) -> Option<Passes> {
+        opforge_trace::rows::<F, K>(self.0, dtype, arithmetic)
     }
     fn kernel(
         &self,

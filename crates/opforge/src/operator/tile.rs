@@ -7,7 +7,7 @@ use opforge_core::{DType, Element, Scalar, bf16, f16};
 use opforge_cpu::elementwise;
 use opforge_runtime::HostKernel;
 use opforge_tile::{BinaryFn, CompareFn, TernaryFn, TestFn, UnaryFn, UpdateFn};
-use opforge_trace::Expression;
+use opforge_trace::{Arithmetic, Expression};
 
 use crate::{Meta, Result};
 
@@ -21,7 +21,7 @@ pub struct Tile {
 /// A tile function as those see it who do not know its type.
 trait TileFn: Send + Sync {
     /// What it computes of elements of these dtypes; none where it does not have them.
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression>;
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression>;
     /// The CPU's kernel over operands of the outputs' shape.
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>>;
     /// Where some elements of a dtype have no result: the argument, and what is accepted of it.
@@ -72,14 +72,14 @@ impl Tile {
         Tile { number: Some((position, number)), ..self }
     }
 
-    /// What is computed of an element of each input, of these dtypes; f16 and bf16 are widened to f32 before and rounded afterwards. `fused` is
-    /// whether `mul_add` rounds once. None for dtypes that have no trace, as complex ones.
-    pub fn trace(&self, inputs: &[DType], fused: bool) -> Option<Expression> {
+    /// What is computed of an element of each input, of these dtypes; f16 and bf16 are widened to f32 before and rounded afterwards.
+    /// None for dtypes that have no trace, as complex ones.
+    pub fn trace(&self, inputs: &[DType], arithmetic: impl Into<Arithmetic>) -> Option<Expression> {
         let Some((position, number)) = self.number else {
-            return self.function.trace(inputs, fused);
+            return self.function.trace(inputs, arithmetic.into());
         };
         let &[dtype] = inputs else { return None };
-        Some(self.function.trace(&[dtype, dtype], fused)?.bind(position, rounded(number, dtype)))
+        Some(self.function.trace(&[dtype, dtype], arithmetic.into())?.bind(position, rounded(number, dtype)))
     }
 
     /// Whether some elements of a dtype have no result, so that the kernel fails.
@@ -134,8 +134,8 @@ impl Debug for Tile {
 
 struct Unary<F>(F);
 impl<F: UnaryFn> TileFn for Unary<F> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::unary(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::unary(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::unary(op, self.0, operands[0], outputs[0])
@@ -144,8 +144,8 @@ impl<F: UnaryFn> TileFn for Unary<F> {
 
 struct Binary<F>(F);
 impl<F: BinaryFn> TileFn for Binary<F> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::binary(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::binary(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
@@ -157,8 +157,8 @@ impl<F: BinaryFn> TileFn for Binary<F> {
 
 struct Ternary<F>(F);
 impl<F: TernaryFn> TileFn for Ternary<F> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::ternary(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::ternary(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::ternary(op, self.0, [operands[0], operands[1], operands[2]], outputs[0])
@@ -167,8 +167,8 @@ impl<F: TernaryFn> TileFn for Ternary<F> {
 
 struct Compare<F>(F);
 impl<F: CompareFn> TileFn for Compare<F> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::compare(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::compare(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::compare(op, self.0, operands[0], operands[1], outputs[0])
@@ -177,8 +177,8 @@ impl<F: CompareFn> TileFn for Compare<F> {
 
 struct Test<F>(F);
 impl<F: TestFn> TileFn for Test<F> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::test(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::test(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::test(op, self.0, operands[0], outputs[0])
@@ -187,8 +187,8 @@ impl<F: TestFn> TileFn for Test<F> {
 
 struct Update<F, const N: usize>(F);
 impl<F: UpdateFn<N>, const N: usize> TileFn for Update<F, N> {
-    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
-        opforge_trace::update::<F, N>(self.0, operands[0], fused)
+    fn trace(&self, operands: &[DType], arithmetic: Arithmetic) -> Option<Expression> {
+        opforge_trace::update::<F, N>(self.0, operands[0], arithmetic)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::update::<N, F>(op, self.0, operands, outputs)
@@ -197,7 +197,7 @@ impl<F: UpdateFn<N>, const N: usize> TileFn for Update<F, N> {
 
 struct Cast(DType);
 impl TileFn for Cast {
-    fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
+    fn trace(&self, operands: &[DType], _: Arithmetic) -> Option<Expression> {
         opforge_trace::cast(operands[0], self.0)
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
@@ -207,7 +207,7 @@ impl TileFn for Cast {
 
 struct Select;
 impl TileFn for Select {
-    fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
+    fn trace(&self, operands: &[DType], _: Arithmetic) -> Option<Expression> {
         opforge_trace::choose(operands[0], operands[1])
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {

@@ -35,13 +35,17 @@ impl<'a> Complex<'a> {
         }
     }
 
+    pub fn conjugate(self) -> Complex<'a> {
+        Complex { re: self.re, im: -self.im }
+    }
+
     /// Both parts multiplied by a real number.
     pub fn scaled(self, factor: Value<'a>) -> Complex<'a> {
         Complex { re: self.re * factor, im: self.im * factor }
     }
 
     /// Multiplied by the imaginary unit, or by its opposite.
-    fn quarter_turn(self, sign: f64) -> Complex<'a> {
+    pub fn quarter_turn(self, sign: f64) -> Complex<'a> {
         if sign > 0.0 { Complex { re: -self.im, im: self.re } } else { Complex { re: self.im, im: -self.re } }
     }
 

@@ -53,6 +53,9 @@ pub(super) struct Lines {
     abreast: bool,
 }
 
+/// What is done with the number of a line at a place.
+type Write<'f, 'a> = dyn Fn(Value<'a>, Value<'a>, Complex<'a>) + 'f;
+
 /// Numbers in the group's memory.
 #[derive(Clone, Copy)]
 struct Numbers<'a>([Array<'a>; 2]);
@@ -100,16 +103,48 @@ impl Lines {
         read: impl Fn(Value<'a>, Value<'a>) -> Complex<'a>,
         write: impl Fn(Value<'a>, Value<'a>, Complex<'a>),
     ) {
+        self.stages(k, (waves, dtype), read, Some(&write), |_, _| {});
+    }
+
+    /// As [`Lines::transform`], with the numbers `j` and `len - j` of a transform, or twice its first, together: for each `j` up to the middle.
+    pub fn transform_in_pairs<'a>(
+        &self,
+        k: &'a Code,
+        waves: (Place, DType),
+        read: impl Fn(Value<'a>, Value<'a>) -> Complex<'a>,
+        write: impl Fn(Value<'a>, Value<'a>, [Complex<'a>; 2]),
+    ) {
+        let count = k.size(self.count);
+        self.stages(k, waves, read, None, |group, numbers| {
+            self.each(k, self.len / 2 + 1, |of_group, j| {
+                let line = group * self.together + of_group;
+                let places = [j, (k.index(self.len) - j) % self.len];
+                let pair = places.map(|at| numbers.load(self.place(of_group, at)));
+                k.when(line.lt(count), || write(line, j, pair));
+            });
+        });
+    }
+
+    /// All stages: what the last one makes is written, or stays in the group's memory, where `then` finds it.
+    fn stages<'a>(
+        &self,
+        k: &'a Code,
+        (waves, dtype): (Place, DType),
+        read: impl Fn(Value<'a>, Value<'a>) -> Complex<'a>,
+        write: Option<&Write<'_, 'a>>,
+        then: impl Fn(Value<'a>, Numbers<'a>),
+    ) {
         let waves = k.strided(waves, dtype, &[2, self.len - 1], &[self.len - 1, 1], false);
         let numbers = || Numbers([(); 2].map(|()| k.shared(dtype, self.together * self.len)));
         // Stages read what the one before has written, and write to the other half.
-        let halves: Vec<_> = (1..self.radices.len().min(3)).map(|_| numbers()).collect();
+        let kept = self.radices.len() - usize::from(write.is_some());
+        let halves: Vec<_> = (0..kept.min(2)).map(|_| numbers()).collect();
         let (count, mut p) = (k.size(self.count), 1);
         k.groups(self.count.div_ceil(self.together), |group| {
+            let half = |stage: usize| halves[stage % halves.len()];
             for (stage, &radix) in self.radices.iter().enumerate() {
-                let half = |stage: usize| halves[stage % halves.len()];
                 let from = (stage > 0).then(|| half(stage - 1));
-                let to = (stage + 1 < self.radices.len()).then(|| half(stage));
+                let to = (stage < kept).then(|| half(stage));
                 let apart = self.len / radix;
                 self.each(k, apart, |of_group, i| {
                     let (line, below) = (group * self.together + of_group, i % p);
@@ -123,14 +158,18 @@ impl Lines {
                     let numbers: Vec<Complex<'a>> = (0..radix).map(number).collect();
                     for (m, number) in transform(&numbers, self.sign).into_iter().enumerate() {
                         let at = (i - below) * radix + below + m * p;
-                        match to {
-                            Some(to) => to.store(self.place(of_group, at), number),
-                            None if self.together == 1 => write(line, at, number),
-                            None => k.when(line.lt(count), || write(line, at, number)),
+                        match (to, write) {
+                            (Some(to), _) => to.store(self.place(of_group, at), number),
+                            (None, Some(write)) if self.together == 1 => write(line, at, number),
+                            (None, Some(write)) => k.when(line.lt(count), || write(line, at, number)),
+                            (None, None) => {}
                         }
                     }
                 });
                 p *= radix;
+            }
+            if write.is_none() {
+                then(group, half(self.radices.len() - 1));
             }
         });
     }

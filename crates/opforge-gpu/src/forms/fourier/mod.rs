@@ -1,7 +1,9 @@
-//! Fourier transforms: lines of lengths that are products of small factors in the memory of groups, as a whole or in two steps; others as plain sums.
+//! Fourier transforms: lines of lengths that are products of small factors in the memory of groups, as a whole or in two steps; others as plain sums. Real
+//! lines of an even length are half as many complex numbers.
 
 mod butterfly;
 mod lines;
+mod real;
 mod steps;
 mod sums;
 
@@ -19,6 +21,9 @@ pub(crate) fn fourier(call: &Call<'_>, form: &Fourier) -> Result<Program> {
     call.real(&[call.inputs[0], call.outputs[0]])?;
     let ends = Ends::of(call, form);
     let most = lines::most(call.target.shared, ends.dtype);
+    if let Some(program) = (form.spectrum == Spectrum::OfReal).then(|| real::real(&ends, most)).flatten() {
+        return program;
+    }
     match radices(ends.len) {
         Some(radices) if ends.len <= most => {
             let lines = Lines::new((ends.count(), ends.len), radices, ends.sign, most);
@@ -98,12 +103,15 @@ impl<'c> Ends<'c> {
     fn output<'a>(&self, k: &'a Code) -> impl Fn(&[Value<'a>], Value<'a>, Complex<'a>) {
         let (y, factor) = (k.output(0, self.call.outputs[0]), k.constant(self.form.factor.to_f64(), self.dtype));
         let (spectrum, middle) = (self.form.spectrum, k.size(self.len / 2));
+        // Both parts of a number in memory.
+        let are_beside = self.call.outputs[0].layout.stride().last() == Some(&1);
         move |row, j, number| {
             let number = number.scaled(factor);
-            let both = || {
-                for (part, value) in [number.re, number.im].into_iter().enumerate() {
+            let both = || match are_beside {
+                true => y.store_pack(&[row, &[j, k.index(0)]].concat(), &[number.re, number.im]),
+                false => [number.re, number.im].into_iter().enumerate().for_each(|(part, value)| {
                     y.store(&[row, &[j, k.index(part)]].concat(), value);
-                }
+                }),
             };
             match spectrum {
                 Spectrum::ToReal { .. } => y.store(&[row, &[j]].concat(), number.re),

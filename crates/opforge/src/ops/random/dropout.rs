@@ -1,7 +1,53 @@
 //! `dropout(x, p)`: zeros at random places, the rest scaled to keep the mean.
 
-use super::bernoulli::mask;
+use opforge_tile::forms::{Draws, Random};
+
 use crate::ops::prelude::*;
+
+/// The operator of [`dropout`]: of a draw's key and a tensor. With the same key it is its own gradient, so that no mask is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
+pub struct Dropout {
+    /// The probability that an element stays.
+    pub keep: Scalar,
+}
+
+impl Plain for Dropout {
+    const NAME: &'static str = "dropout";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::inputs([0]);
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let rank = inputs[1].rank();
+        let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
+        AxisMap {
+            inputs: vec![SmallVec::from_elem(None, inputs[0].rank()), names.clone()],
+            outputs: vec![names],
+            roles: SmallVec::from_elem(Role::Placed, rank),
+        }
+    }
+
+    fn form(&self) -> Lowering {
+        Lowering::Random(Random::Dropout { keep: self.keep }.into())
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        Lowering::Random(Draws { random: Random::Dropout { keep: self.keep }, portion: place.of_output(0).cloned() })
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![None, Some(dropped(*self, &ctx.input(0)?, &ctx.grad(0)?)?)])
+    }
+}
+
+/// What stays of a tensor, by the key of a draw.
+#[track_caller]
+pub fn dropped(op: Dropout, key: &Tensor, input: &Tensor) -> Result<Tensor> {
+    dispatch1(&op, &[key, &input.contiguous()?])
+}
 
 /// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
 /// of training. With `inplace` the input itself is changed.
@@ -19,7 +65,7 @@ use crate::ops::prelude::*;
 #[function(p = 0.5, training = true, inplace = false)]
 #[python(torch, nn)]
 #[view]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Dropout)]
 pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
     if inplace {
         return crate::functional::replaced(OP, input, dropout(input, p, training, false)?);
@@ -32,8 +78,8 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
     if p == 1.0 {
         return input.mul(&input.zeros_like()?);
     }
-    let kept = mask(1.0 - p, input, None)?;
-    input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
+    let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, input.device())?;
+    dropped(Dropout { keep: Scalar::Float(1.0 - p) }, &key, input)?.placed_like(input)
 }
 
 fn samples() -> Vec<Sample> {
@@ -42,5 +88,10 @@ fn samples() -> Vec<Sample> {
         let call = move |x: &[&Tensor]| dropout(x[0], p, training, false);
         Sample::composed("dropout", call, inputs, move |x| x[0].map(|x| x * factor))
     };
-    vec![sample(0.3, false, 1.0), sample(0.0, true, 1.0), sample(1.0, true, 0.0)]
+    let inputs = vec![Array::spread(&[3, 4], -2.0..2.0)];
+    let all = |x: &[&Tensor]| {
+        dropped(Dropout { keep: Scalar::Float(1.0) }, &Tensor::from_vec(vec![5u64, 7], 2, x[0].device())?, x[0])
+    };
+    let all = Sample::composed("dropout", all, inputs, |x| x[0].map(|x| x));
+    vec![sample(0.3, false, 1.0), sample(0.0, true, 1.0), sample(1.0, true, 0.0), all]
 }

@@ -24,7 +24,7 @@ fn word([seed, offset]: [u64; 2], group: usize, lane: usize, w: usize) -> u64 {
     philox(counter, [seed as u32, (seed >> 32) as u32])[w].into()
 }
 
-/// The draws of f64; none where rates decide how many words are taken.
+/// The draws of f64; none where there is another input.
 pub fn random(form: &Draws, key: &Tensor, shape: &[usize]) -> Option<Array> {
     let Draws { random: form, portion: None } = form else { return None };
     let key = <[u64; 2]>::try_from(key.to_vec1::<u64>().expect("a key")).expect("seed and offset");
@@ -53,10 +53,10 @@ pub fn random(form: &Draws, key: &Tensor, shape: &[usize]) -> Option<Array> {
                 let above = (u128::from(wide(group, lane, half)) * (high - low) as u128) >> 64;
                 low as f64 + above as f64
             }
-            Random::Poisson => f64::NAN,
+            Random::Poisson | Random::Dropout { .. } => f64::NAN,
         }
     };
     let mut count = 0..;
     let array = Array::from_fn(shape, |_| draw(count.next().expect("a number")));
-    (*form != Random::Poisson).then_some(array)
+    (!matches!(form, Random::Poisson | Random::Dropout { .. })).then_some(array)
 }

@@ -18,7 +18,8 @@ use crate::product::batch;
 static LEAST_OF_CUDNN: AtomicUsize = AtomicUsize::new(1 << 32);
 
 /// Sets from how many multiplications of queries and keys on attention of halves is cuDNN's, where that is there; at first `2^32`. Its kernels are about
-/// twice as fast as ours, but their plan takes some 70 ms for each new shape, and a second for the first of a kind.
+/// twice as fast as ours, but their plan takes some 70 ms for each new shape, and a second for the first of a kind. Calls like those before keep the kernels
+/// that they have.
 pub fn set_least_attention_of_cudnn(multiplications: usize) {
     LEAST_OF_CUDNN.store(multiplications, Ordering::Relaxed);
 }

@@ -14,6 +14,7 @@ use crate::driver::Address;
 use crate::gpu::Gpu;
 use crate::memory::Block;
 use crate::module::Function;
+use crate::status::Status;
 
 /// Blocks of a launch at most: more work is shared by these.
 const MOST_BLOCKS: usize = 1 << 16;
@@ -132,6 +133,22 @@ impl Prepared {
         })
     }
 
+    /// Hands all launches over, and marks when those that may fail have told.
+    ///
+    /// # Safety
+    /// As [`Prepared::issue`].
+    unsafe fn issue_all(&self, memory: [&[Address]; 3], status: Option<&Status>) -> Result<()> {
+        let last = self.steps.iter().rposition(|step| step.can_fail);
+        for (n, step) in self.program.launches.iter().zip(&self.steps).enumerate() {
+            // SAFETY: the addresses are the caller's promise.
+            unsafe { self.issue(step, memory, status.map(|status| status.at))? };
+            if let Some(status) = status.filter(|_| last == Some(n)) {
+                status.record(self.on, self.op)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Issues all launches, and waits until those that may fail have run.
     ///
     /// # Safety
@@ -139,18 +156,19 @@ impl Prepared {
     pub unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
         self.on.enter(self.op)?;
         let (_spaces, own) = self.own()?;
-        let last = self.steps.iter().rposition(|step| step.can_fail);
-        let status = last.map(|_| self.on.status(self.op)).transpose()?;
-        for (n, step) in self.program.launches.iter().zip(&self.steps).enumerate() {
-            // SAFETY: the addresses are those of the caller's tensors and of the program's memory.
-            unsafe { self.issue(step, [inputs, outputs, &own], status.as_ref().map(|status| status.at))? };
-            if let Some(status) = status.as_ref().filter(|_| last == Some(n)) {
-                status.record(self.on, self.op)?;
-            }
-        }
+        let can_fail = self.steps.iter().any(|step| step.can_fail);
+        let status = can_fail.then(|| self.on.status(self.op)).transpose()?;
+        // SAFETY: the addresses are those of the caller's tensors and of the program's memory.
+        let issued = unsafe { self.issue_all([inputs, outputs, &own], status.as_deref()) };
         if let Some(status) = status {
+            if issued.is_err() {
+                // What was issued may tell still, and the status is the next call's then.
+                let _ = self.on.wait(self.op);
+                return issued;
+            }
             self.program.check(self.op, status.wait(self.on, self.op)?)?;
         }
+        issued?;
         // An error is then this call's.
         if vm::is_sync() { self.on.wait(self.op) } else { Ok(()) }
     }

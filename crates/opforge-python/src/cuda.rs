@@ -141,6 +141,12 @@ pub fn _cuda_set_tf32_products(py: Python<'_>, allowed: bool) -> PyResult<()> {
     py.detach(|| opforge_cuda::set_tf32_products(allowed)).or_raise(py)
 }
 
+/// Sets from how many multiplications of queries and keys on attention of halves is cuDNN's.
+#[pyfunction]
+pub fn _cuda_set_least_attention_of_cudnn(multiplications: usize) {
+    opforge_cuda::set_least_attention_of_cudnn(multiplications);
+}
+
 /// A moment in a device's work.
 #[pyclass(name = "_CudaEvent", module = "opforge._core", frozen)]
 pub struct PyCudaEvent(opforge_cuda::Event);

@@ -50,8 +50,9 @@ mod _core {
     #[pymodule_export]
     use crate::cuda::{
         _cuda_count, _cuda_cudnn_version, _cuda_current, _cuda_empty_cache, _cuda_is_idle, _cuda_is_open, _cuda_limit,
-        _cuda_open, _cuda_properties, _cuda_reset_peak, _cuda_set_current, _cuda_set_tf32_convolutions,
-        _cuda_set_tf32_products, _cuda_synchronize, _cuda_tf32_convolutions, _cuda_usage, PyCudaEvent,
+        _cuda_open, _cuda_properties, _cuda_reset_peak, _cuda_set_current, _cuda_set_least_attention_of_cudnn,
+        _cuda_set_tf32_convolutions, _cuda_set_tf32_products, _cuda_synchronize, _cuda_tf32_convolutions, _cuda_usage,
+        PyCudaEvent,
     };
     #[pymodule_export]
     use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};

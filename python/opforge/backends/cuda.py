@@ -1,11 +1,15 @@
-"""How cuBLAS computes products of matrices of float32, and the choice among kernels for attention, which is opforge's own: other switches change nothing."""
+"""How cuBLAS computes products of matrices of float32, and whether long attention of halves may be cuDNN's: other switches change nothing."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import types
 
-from .. import _settings
+from .. import _core, _settings
+
+# Multiplications of queries and keys from which on attention is cuDNN's, where that is allowed.
+_LONG = 1 << 32
 
 
 class _Products(types.SimpleNamespace):
@@ -30,10 +34,15 @@ def is_built() -> bool:
     return True
 
 
+def _allow(**kernels):
+    _kernels.update({kernel: bool(allowed) for kernel, allowed in kernels.items()})
+    _core._cuda_set_least_attention_of_cudnn(_LONG if _kernels["cudnn"] else sys.maxsize)
+
+
 def _switch(kernel):
     def enable(enabled):
-        """Keeps what it is told; `scaled_dot_product_attention` has one kernel."""
-        _kernels[kernel] = bool(enabled)
+        """Keeps what it is told. That of cuDNN decides whether attention of halves is ever cuDNN's; calls like those before keep their kernels."""
+        _allow(**{kernel: enabled})
 
     return enable, lambda: _kernels[kernel]
 
@@ -46,13 +55,13 @@ enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
 
 @contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """A context in which other kernels for attention are allowed; there is one."""
+    """A context in which other kernels for attention are allowed."""
     before = dict(_kernels)
-    _kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    _allow(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
         yield
     finally:
-        _kernels.update(before)
+        _allow(**before)
 
 
 def is_flash_attention_available() -> bool:

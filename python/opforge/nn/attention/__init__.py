@@ -32,7 +32,7 @@ def _cur_sdpa_kernel_backends(with_priority=False):
 @contextmanager
 def sdpa_kernel(backends, set_priority=False):
     """A block, or a decorated function, in which `scaled_dot_product_attention` is to be computed by one of `backends`, an `SDPBackend` or a list of
-    them. The choice is remembered and changes nothing: there is one kernel, which is exact and takes any arguments."""
+    them. The choice is remembered and changes nothing: kernels are chosen by the call, and take any arguments."""
     backends = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(backends, list) or not all(isinstance(backend, SDPBackend) for backend in backends):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")

@@ -140,7 +140,7 @@ impl Prepared {
     unsafe fn issue_all(&self, memory: [&[Address]; 3], status: Option<&Status>) -> Result<()> {
         let last = self.steps.iter().rposition(|step| step.can_fail);
         for (n, step) in self.program.launches.iter().zip(&self.steps).enumerate() {
-            // SAFETY: the addresses are the caller's promise.
+            // SAFETY: the addresses are those of the tensors that the program was made for, as `issue_all` demands, and the status has three words.
             unsafe { self.issue(step, memory, status.map(|status| status.at))? };
             if let Some(status) = status.filter(|_| last == Some(n)) {
                 status.record(self.on, self.op)?;

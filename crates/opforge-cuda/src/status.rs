@@ -64,7 +64,7 @@ impl Status {
     pub fn wait(&self, on: &Gpu, op: &'static str) -> Result<[u32; 3]> {
         // SAFETY: the event was recorded.
         on.checked(op, unsafe { (on.driver.event_wait)(self.told) })?;
-        // SAFETY: as in `Gpu::status`; nobody writes there any more.
+        // SAFETY: the words live as long as the GPU, and all that writes there has run, for the event was recorded after it.
         Ok(unsafe { self.words.read_volatile() })
     }
 }

@@ -5,7 +5,7 @@ import pytest
 import opforge as torch
 from opforge.nn.functional import scaled_dot_product_attention
 
-pytestmark = pytest.mark.skipif(torch.cuda.get_device_name().startswith("Host"), reason="crates/opforge-cuda/tests/attention.rs has the host do this")
+pytestmark = pytest.mark.skipif(torch.cuda.get_device_name().startswith("Host"), reason="crates/opforge-cuda/tests/attention has the host do this")
 
 # Batches, heads of queries and of keys, queries, keys, width, columns of values.
 SHAPES = [(2, 4, 4, 64, 64, 64, 64), (1, 4, 2, 131, 77, 64, 32), (1, 2, 1, 33, 200, 128, 128), (1, 3, 3, 17, 65, 40, 96), (2, 2, 2, 5, 70, 64, 64), (1, 2, 2, 20, 60, 15, 7)]

@@ -26,6 +26,6 @@ suite() {
 packages="$*"
 suite opforge-core --lib --tests
 suite opforge-runtime --lib --test vm --test failure --test alloc -- --skip address_space --skip system_may_refuse
-suite opforge-cpu --lib -- arange:: copy::
+suite opforge-cpu --test kernels -- arange:: copy::
 suite opforge --test new_operator
 suite opforge --test tensors -- spine::

@@ -313,7 +313,7 @@ from ._core import gather as gather
 from ._core import gcd as gcd
 from ._calls.functions import gcd_ as gcd_
 from ._core import ge as ge
-from ._functional.factors import geqrf as geqrf
+from ._core import geqrf as geqrf
 from ._core import ger as ger
 from .amp._older import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype

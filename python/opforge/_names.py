@@ -56,7 +56,7 @@ _LAZY = {
         split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes
         unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
     """,
-    "_functional.factors": "geqrf ormqr",
+    "_functional.factors": "ormqr",
     "_functional.layers": """
         _log_softmax_backward_data _segment_reduce _softmax_backward_data _weight_norm
         affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc

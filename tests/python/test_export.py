@@ -117,8 +117,6 @@ def test_what_cannot_be_exported_is_refused():
     with pytest.raises(RuntimeError, match="elements are there when it runs") as error:
         export(Reads(), (x,))
     assert "test_export.py" in str(error.value)
-    with pytest.raises(NotImplementedError, match="dynamic_shapes"):
-        export(nn.ReLU(), (x,), dynamic_shapes={"x": {0: "batch"}})
     with pytest.raises(TypeError, match="set"):
         export(Odd(), (x,))
     with pytest.raises(TypeError, match="module"):

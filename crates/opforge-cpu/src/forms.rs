@@ -8,7 +8,7 @@ use opforge_tile::forms::{
     Attention, Contract, Draws, Index, Move, Normalize, Part, Random, Recurrent, Sort, Windowed,
 };
 
-use crate::{attention, conv, copy, index, matmul, norm, overlay, pool, random, recurrent, resample, sort};
+use crate::{attention, conv, copy, index, matmul, norm, overlay, pool, random, recurrent, resample, sample, sort};
 
 /// Products of matrices.
 ///
@@ -102,6 +102,7 @@ pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[
         &Windowed::Resample { ref how, spatial, gradient: true } => {
             resample::resample_gradient(op, how, spatial, x, out)
         }
+        &Windowed::Sample { sampling, part } => sample::sample(op, sampling, part, inputs, out),
     }
 }
 

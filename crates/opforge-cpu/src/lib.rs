@@ -58,13 +58,14 @@ pub mod recurrent;
 pub mod reduce;
 pub mod resample;
 pub mod rows;
+pub mod sample;
 pub mod scan;
 pub mod simd;
 pub mod sort;
 
 pub use opforge_tile::math;
 
+#[doc(hidden)]
+pub mod internals;
 mod loops;
 mod memory;
-#[cfg(test)]
-mod testing;

@@ -19,6 +19,7 @@
 //! captured, not copied: a program sees parameters as they are when it runs, and changes them where the function did.
 //!
 //! A graph has a text ([`text`]), which [`Graph::parse`] reads, and can be saved with what it captured: [`Graph::save`], [`Graph::load`].
+//! A [`DynamicGraph`] has names for lengths that are free.
 //!
 //! [`Graph::compile`] leaves out what nobody reads ([`passes`]) and what is there already ([`laws`]), makes calls that give the same in each run once (`constants`), joins calls that
 //! go together ([`opforge::fusion`]), and lays what passes between them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the
@@ -31,6 +32,7 @@
 mod constants;
 mod device;
 mod draw;
+pub mod dynamic;
 pub mod function;
 pub mod graph;
 pub mod inside;
@@ -39,8 +41,8 @@ pub mod laws;
 pub mod memory;
 mod owner;
 pub mod packed;
-mod parse;
 pub mod passes;
+mod pattern;
 pub mod program;
 mod recompute;
 mod run;
@@ -48,7 +50,9 @@ mod save;
 pub mod text;
 pub mod trace;
 
+pub use dynamic::DynamicGraph;
 pub use function::Function;
 pub use graph::{Graph, Node, Origin, Use, Value};
+pub use pattern::Size;
 pub use program::{Options, Program};
 pub use trace::trace;

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use opforge::{Device, Error, FileAccess, Result, Tensor, safetensors};
+use opforge::{Device, Error, FileAccess, Meta, Result, Tensor, safetensors};
 use tempfile::NamedTempFile;
 
 use crate::graph::{Captured, Graph, Origin, whole};
@@ -83,21 +83,12 @@ impl Graph {
     /// # Errors
     /// As [`Graph::save`].
     pub fn save_with(&self, directory: impl AsRef<Path>, further: &[(&str, &str)]) -> Result<()> {
-        let directory = directory.as_ref();
         let unbound = self.values.iter().find_map(|value| match &value.origin {
             Origin::Captured(captured) => captured.storage().err(),
             _ => None,
         });
         unbound.map_or(Ok(()), Err)?;
-        fs::create_dir_all(directory)?;
-        let text = self.to_string();
-        let texts = [(TEXT, &text[..])].into_iter().chain(further.iter().copied());
-        let texts = texts.map(|(name, text)| Ok((beside(directory, text)?, name))).collect::<Result<Vec<_>>>()?;
-        safetensors::save(&self.weights()?, directory.join(WEIGHTS))?;
-        for (written, name) in texts {
-            written.persist(directory.join(name)).map_err(|failed| failed.error)?;
-        }
-        Ok(())
+        write_directory(directory.as_ref(), &self.to_string(), &self.weights()?, further)
     }
 
     /// The graph of a directory, with its weights in memory of their own.
@@ -120,17 +111,43 @@ impl Graph {
     /// [`Error::Io`]; as [`Graph::parse`], and as [`Graph::bind`] for a file without a weight or with another one. They name the file.
     #[track_caller]
     pub fn load(directory: impl AsRef<Path>) -> Result<Graph> {
-        let [text, weights] = [TEXT, WEIGHTS].map(|file| directory.as_ref().join(file));
-        let named = |path: &Path| {
-            let path = path.display().to_string();
-            move |error: Error| error.context(path)
-        };
-        let read = fs::read(&text).map_err(Error::from).map_err(named(&text))?;
-        let read = String::from_utf8(read).map_err(|_| Error::format("graph", "not a text in UTF-8"));
-        let graph = read.and_then(|read| Graph::parse(&read)).map_err(named(&text))?;
-        let stored = safetensors::load_with(&weights, &Device::Cpu, FileAccess::Copy).map_err(named(&weights))?;
-        graph.bind(&stored).map_err(named(&weights))
+        read_directory(directory.as_ref(), Graph::parse, |graph, weights| graph.bind(&weights))
     }
+}
+
+/// Writes a graph's text, its weights and further texts to a directory. A write that fails leaves what was there before.
+pub(crate) fn write_directory(
+    directory: &Path,
+    text: &str,
+    weights: &HashMap<String, Tensor>,
+    further: &[(&str, &str)],
+) -> Result<()> {
+    fs::create_dir_all(directory)?;
+    let texts = [(TEXT, text)].into_iter().chain(further.iter().copied());
+    let texts = texts.map(|(name, text)| Ok((beside(directory, text)?, name))).collect::<Result<Vec<_>>>()?;
+    safetensors::save(weights, directory.join(WEIGHTS))?;
+    for (written, name) in texts {
+        written.persist(directory.join(name)).map_err(|failed| failed.error)?;
+    }
+    Ok(())
+}
+
+/// What `read` makes of the text in a directory, and `bind` of that and of the weights; errors name the file.
+pub(crate) fn read_directory<T, R>(
+    directory: &Path,
+    read: impl FnOnce(&str) -> Result<T>,
+    bind: impl FnOnce(T, HashMap<String, Tensor>) -> Result<R>,
+) -> Result<R> {
+    let [text, weights] = [TEXT, WEIGHTS].map(|file| directory.join(file));
+    let named = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: Error| error.context(path)
+    };
+    let told = fs::read(&text).map_err(Error::from).map_err(named(&text))?;
+    let told = String::from_utf8(told).map_err(|_| Error::format("graph", "not a text in UTF-8"));
+    let told = told.and_then(|told| read(&told)).map_err(named(&text))?;
+    let stored = safetensors::load_with(&weights, &Device::Cpu, FileAccess::Copy).map_err(named(&weights))?;
+    bind(told, stored).map_err(named(&weights))
 }
 
 /// A text in a file without a name yet, which becomes one of the directory's.
@@ -153,18 +170,19 @@ impl Captured {
 
     /// A tensor whose memory becomes this.
     fn accepted(&self, name: &str, weight: &Tensor) -> Result<Tensor> {
-        let stored = &self.stored;
-        if weight.dtype() != stored.dtype {
-            return Err(Error::dtype("bind", name.to_owned(), weight.dtype(), stored.dtype));
-        }
-        if weight.shape() != stored.shape() {
-            return Err(Error::shape(
-                "bind",
-                name.to_owned(),
-                format!("{:?}", weight.dims()),
-                format!("{:?}", stored.dims()),
-            ));
-        }
-        if whole(weight) == *stored { Ok(weight.detach()) } else { weight.detach().copy() }
+        fits(&self.stored, name, weight)?;
+        if whole(weight) == self.stored { Ok(weight.detach()) } else { weight.detach().copy() }
     }
+}
+
+/// Refuses a weight of another dtype or shape than what is stored.
+pub(crate) fn fits(stored: &Meta, name: &str, weight: &Tensor) -> Result<()> {
+    if weight.dtype() != stored.dtype {
+        return Err(Error::dtype("bind", name.to_owned(), weight.dtype(), stored.dtype));
+    }
+    if weight.shape() != stored.shape() {
+        let [given, accepted] = [weight.dims(), stored.dims()].map(|dims| format!("{dims:?}"));
+        return Err(Error::shape("bind", name.to_owned(), given, accepted));
+    }
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Graphs as text, which [`Graph::parse`] reads back.
 //!
 //! ```text
-//! graph    = "opforge graph 1\n" "graph(" uses ") {\n" {"  " line "\n"} "  return " uses "\n}\n"
+//! graph    = "opforge graph 1\n" {size "\n"} "graph(" uses ") {\n" {"  " line "\n"} "  return " uses "\n}\n"
+//! size     = "size " name " from " number [" to " number]        a length that is free (of a DynamicGraph)
 //! line     = "%" number " = captured " string " " type           memory that was there before the graph, by its name
 //!          | "%" number " = key"                                 a key of random numbers, anew for each run
 //!          | uses " = " operator [" " uses]                      a call: what it writes, what is called, what it reads
@@ -11,6 +12,10 @@
 //! dims     = "[" [number {", " number}] "]"
 //! operator = a term, as opforge::term tells
 //! ```
+//!
+//! Where sizes are free, a number may be an expression in braces: of a size by its name (`{batch}`, `{2*batch*rows}`, `{(rows+1)//2}`, which is rounded down),
+//! or of a length of an earlier result that inference finds (`{%5.2}`: dimension 2 of `%5`). Attributes that are floats may be multiples of them
+//! and quotients, `{0.5*(rows)/(rows-1)}`. Results are as long as inference finds in any case; in their own line, `{%5.2}` says no more than that.
 //!
 //! Numbers count what is defined, from 0 on: arguments, what is captured and keys, then the results of calls. A call that writes to a number that is there
 //! changes that memory in place; one that writes to the next number makes memory as large as the tensor. So
@@ -28,10 +33,13 @@
 //! is the transpose of `relu(x weight^T)`, in the memory of the product.
 
 use std::fmt::{self, Display};
+use std::panic::Location;
+use std::str::FromStr;
 
-use opforge::Meta;
+use opforge::{Error, Result};
 
-use crate::graph::{Captured, Graph, Origin, Use};
+use crate::graph::{Captured, Graph, Origin};
+use crate::pattern::{FORMAT, Pattern};
 
 /// The first line of a graph's text, up to the version.
 pub(crate) const MAGIC: &str = "opforge graph ";
@@ -41,24 +49,47 @@ pub(crate) const VERSION: usize = 1;
 impl Display for Graph {
     /// The graph's text. Values that nobody uses are left out, the others numbered anew.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = self.numbers();
-        let list = |uses: &[Use]| uses.iter().map(|x| Numbered(x, &numbers).to_string()).collect::<Vec<_>>().join(", ");
-        writeln!(f, "{MAGIC}{VERSION}\ngraph({}) {{", list(&self.inputs))?;
-        for (value, number) in numbers.iter().enumerate().filter_map(|(value, number)| Some((value, (*number)?))) {
-            match &self.values[value].origin {
-                Origin::Captured(captured) => {
-                    writeln!(f, "  %{number} = captured {:?} {}", captured.label(number), Type(&captured.stored))?;
-                }
-                Origin::Key => writeln!(f, "  %{number} = key")?,
-                Origin::Input(_) | Origin::Made | Origin::Packed(_) => {}
-            }
+        self.pattern().fmt(f)
+    }
+}
+
+impl FromStr for Graph {
+    type Err = Error;
+
+    /// As [`Graph::parse`].
+    #[track_caller]
+    fn from_str(text: &str) -> Result<Graph> {
+        Graph::parse(text)
+    }
+}
+
+impl Graph {
+    /// The graph that a text tells, as [`Display`] wrote it. What it captured is to be bound: [`Graph::bind`].
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// # use opforge_graph::{Graph, trace};
+    /// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
+    /// let text = trace(&[&x], |x| Ok(vec![x[0].exp()?.t()?]))?.to_string();
+    /// let expected = "opforge graph 1\ngraph(%0 f32[1, 2]) {\n  %1 f32[1, 2] = UnaryOp<Exp> %0 f32[1, 2]\n  return %1 f32[2, 1]\n}\n";
+    /// assert_eq!(text, expected);
+    /// let graph = Graph::parse(&text)?;
+    /// assert_eq!(graph.to_string(), text);
+    /// assert_eq!(graph.compile()?.run(&[&x])?[0].dims(), [2, 1]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Format`], which names the line: for texts of another form or version, operators that are not registered or refuse these tensors, memory that
+    /// is not defined before it is used, tensors that are not within it, and sizes that are free. Nothing of what a text claims is allocated.
+    #[track_caller]
+    pub fn parse(text: &str) -> Result<Graph> {
+        let at = Location::caller();
+        let pattern = Pattern::read(text)?;
+        match pattern.sizes.first() {
+            None => pattern.fill(&[], opforge::Device::Cpu, at),
+            Some(size) => Err(Error::format(FORMAT, format!("line 2: {size} is free: the graph is a DynamicGraph"))),
         }
-        for node in &self.nodes {
-            let space = if node.inputs.is_empty() { "" } else { " " };
-            writeln!(f, "  {} = {}{space}{}", list(&node.outputs), node.op.term(), list(&node.inputs))?;
-        }
-        let space = if self.outputs.is_empty() { "" } else { " " };
-        writeln!(f, "  return{space}{}\n}}", list(&self.outputs))
     }
 }
 
@@ -87,33 +118,5 @@ impl Graph {
             }
         }
         numbers
-    }
-}
-
-/// A tensor with the number of its value.
-struct Numbered<'a>(&'a Use, &'a [Option<usize>]);
-
-impl Display for Numbered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Numbered(x, numbers) = self;
-        // Every value that is used has a number.
-        write!(f, "%{} {}", numbers[x.value].unwrap_or(usize::MAX), Type(&x.meta))
-    }
-}
-
-/// A dtype and a layout.
-struct Type<'a>(&'a Meta);
-
-impl Display for Type<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Meta { dtype, layout } = self.0;
-        write!(f, "{dtype}{:?}", layout.dims())?;
-        if !layout.is_contiguous() {
-            write!(f, " stride {:?}", layout.stride())?;
-        }
-        match layout.start_offset() {
-            0 => Ok(()),
-            start => write!(f, " from {start}"),
-        }
     }
 }

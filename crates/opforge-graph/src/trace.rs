@@ -48,6 +48,16 @@ pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tenso
     Ok(graph.with_own_constants())
 }
 
+/// As [`trace`], of arguments with these dtypes and layouts.
+pub(crate) fn trace_like(
+    examples: &[Meta],
+    device: Device,
+    f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>,
+) -> Result<Graph> {
+    let (graph, (), _) = record(examples, device, |arguments| Ok((f(arguments)?, ())))?;
+    Ok(graph.with_own_constants())
+}
+
 /// The memory of tensors of a trace that are still held when it has ended, by whoever `f` gave them to: attributes, caches, gradients of leaves.
 pub(crate) struct Held(Vec<(usize, Arc<Storage>)>);
 
@@ -75,11 +85,25 @@ pub(crate) fn trace_all<R>(
     examples: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
 ) -> Result<(Graph, R, Held)> {
+    let device = examples.first().map_or(Device::Cpu, |example| *example.device());
+    if let Some(other) = examples.iter().map(|example| *example.device()).find(|other| *other != device) {
+        return Err(Error::device(GRAPH, "input", other, "one device that computes"));
+    }
+    record(&examples.iter().map(|example| example.meta().clone()).collect::<Vec<Meta>>(), device, f)
+}
+
+fn record<R>(
+    examples: &[Meta],
+    device: Device,
+    f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
+) -> Result<(Graph, R, Held)> {
     if RECORDING.with_borrow(Option::is_some) {
         return Err(Error::value(GRAPH, "trace", "a trace inside of a trace", "one trace at a time"));
     }
-    let device = examples.first().map_or(Device::Cpu, |example| *example.device());
-    let mut begun = Recording { device, ..Recording::default() };
+    if !examples.is_empty() && device.memory().is_err() {
+        return Err(Error::device(GRAPH, "input", device, "one device that computes"));
+    }
+    let mut begun = Recording::on(device);
     let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
     let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
     let inputs = arguments.iter().map(|x| begun.used(x)).collect();
@@ -135,21 +159,18 @@ pub(crate) fn further_argument(number: usize, like: &Tensor) -> Result<(Tensor, 
 }
 
 impl Recording {
+    /// Nothing yet, of a graph of this device.
+    pub(crate) fn on(device: Device) -> Recording {
+        Recording { device, ..Recording::default() }
+    }
+
     /// A tensor that stands for an argument.
-    fn argument(&mut self, number: usize, example: &Tensor) -> Result<Tensor> {
-        if *example.device() != self.device || self.device.memory().is_err() {
-            return Err(Error::device(GRAPH, "input", example.device(), "one device that computes"));
-        }
-        let layout = example.layout();
-        let from_zero = opforge::Layout::new(layout.shape().clone(), layout.stride().into(), 0, GRAPH)?;
-        let bytes = from_zero.span() * example.dtype().size_in_bytes();
-        self.tensor(
-            Meta { dtype: example.dtype(), layout: from_zero },
-            bytes,
-            Origin::Input(number),
-            "argument",
-            Location::caller(),
-        )
+    fn argument(&mut self, number: usize, example: &Meta) -> Result<Tensor> {
+        let layout = &example.layout;
+        let layout = Layout::new(layout.shape().clone(), layout.stride().into(), 0, GRAPH)?;
+        let bytes = layout.span() * example.dtype.size_in_bytes();
+        let meta = Meta { dtype: example.dtype, layout };
+        self.tensor(meta, bytes, Origin::Input(number), "argument", Location::caller())
     }
 
     /// A tensor of a new value, whose elements nobody can read.
@@ -161,7 +182,7 @@ impl Recording {
         op: &'static str,
         at: &'static Location<'static>,
     ) -> Result<Tensor> {
-        let storage = Storage::new(self.device, bytes)?;
+        let storage = Storage::promised(self.device, bytes);
         let unknown = "a graph is being traced: elements are there when it runs, and cannot be read before";
         vm::set_unusable(&storage, op, at, Error::msg(unknown));
         self.push(Value { bytes, origin }, &storage);

@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use opforge::declaration::{Content, Definition, Sample};
 use opforge::{DType, Device, Error, Result, Tensor};
-use opforge_graph::{Graph, Origin, trace};
+use opforge_graph::{DynamicGraph, Graph, Origin, Size, trace};
 use opforge_runtime::Storage;
 use proptest::prelude::*;
 
 /// Graphs of more memory than this are read, and not run.
 const MOST: usize = 1 << 24;
 
-/// A sample's call with its gradient, as text.
-fn text(definition: &Definition, sample: &Sample) -> Option<String> {
-    let given: Vec<Tensor> = sample
+/// A sample's arguments.
+fn arguments(definition: &Definition, sample: &Sample) -> Option<Vec<Tensor>> {
+    sample
         .inputs
         .iter()
         .map(|input| {
@@ -27,7 +27,12 @@ fn text(definition: &Definition, sample: &Sample) -> Option<String> {
             };
             Tensor::from_vec(input.data.clone(), &input.shape[..], &Device::Cpu).ok()?.to_dtype(dtype).ok()
         })
-        .collect::<Option<_>>()?;
+        .collect()
+}
+
+/// A sample's call with its gradient, as text.
+fn text(definition: &Definition, sample: &Sample) -> Option<String> {
+    let given = arguments(definition, sample)?;
     let function = |given: &[Tensor]| {
         for x in given.iter().filter(|x| x.dtype().is_float()) {
             x.set_requires_grad(true)?;
@@ -48,6 +53,25 @@ fn text(definition: &Definition, sample: &Sample) -> Option<String> {
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let samples = opforge::registry::operators().into_iter();
     let texts = samples.flat_map(|d| (d.samples)().iter().filter_map(|sample| text(d, sample)).collect::<Vec<_>>());
+    texts.collect()
+});
+
+/// A sample's call for any length of the first dimension, and of those that are as long, as text.
+fn dynamic_text(definition: &Definition, sample: &Sample) -> Option<String> {
+    let given = arguments(definition, sample)?;
+    let length = *given.first()?.dims().first().filter(|length| **length > 1)?;
+    let dims =
+        given.iter().enumerate().flat_map(|(i, x)| x.dims().iter().enumerate().map(move |(dim, n)| (i, dim, *n)));
+    let free: Vec<_> = dims.filter(|(.., n)| *n == length).map(|(i, dim, _)| (i, dim, "n")).collect();
+    let call = |x: &[Tensor]| Ok(sample.call(&x.iter().collect::<Vec<_>>())?.into_iter().collect());
+    let sizes = [Size { name: "n".into(), min: 2, max: 40 }];
+    DynamicGraph::trace(&given.iter().collect::<Vec<_>>(), &sizes, &free, call).ok().map(|graph| graph.to_string())
+}
+
+static DYNAMIC_TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let samples = opforge::registry::operators().into_iter();
+    let texts =
+        samples.flat_map(|d| (d.samples)().iter().filter_map(|s| dynamic_text(d, s)).take(1).collect::<Vec<_>>());
     texts.collect()
 });
 
@@ -138,6 +162,27 @@ fn read(text: &str, ones: bool) {
     }
 }
 
+/// Reads a text with free sizes; what can be read is a graph for some of them, or an error that names the line.
+fn read_dynamic(text: &str, ones: bool) {
+    let graph = match DynamicGraph::parse(text) {
+        Ok(graph) => graph,
+        Err(error) => {
+            assert!(matches!(error, Error::Format { .. }) && error.to_string().contains("line "), "{error}");
+            return;
+        }
+    };
+    assert_eq!(DynamicGraph::parse(&graph.to_string()).unwrap().to_string(), graph.to_string());
+    for n in [0, 3, 7, 1 << 50] {
+        match graph.unbound(&vec![n; graph.sizes().len()]) {
+            Ok(graph) if graph.values().iter().map(|value| value.bytes).fold(0, usize::saturating_add) < MOST => {
+                let _ = run(graph, ones);
+            }
+            Ok(_) => {}
+            Err(error) => assert!(error.to_string().contains("line "), "{error}\n{text}"),
+        }
+    }
+}
+
 const CASES: u32 = if cfg!(debug_assertions) { 3000 } else { 30_000 };
 
 proptest! {
@@ -150,6 +195,15 @@ proptest! {
     ) {
         let text = &TEXTS[which.0 % TEXTS.len()];
         read(&changed(text, &TEXTS[which.1 % TEXTS.len()], &changes), ones);
+    }
+
+    #[test]
+    fn changed_expressions(
+        which: (usize, usize), ones: bool,
+        changes in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..4),
+    ) {
+        let text = &DYNAMIC_TEXTS[which.0 % DYNAMIC_TEXTS.len()];
+        read_dynamic(&changed(text, &DYNAMIC_TEXTS[which.1 % DYNAMIC_TEXTS.len()], &changes), ones);
     }
 
     #[test]

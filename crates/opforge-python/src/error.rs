@@ -80,6 +80,7 @@ fn types(py: Python<'_>) -> PyResult<&Vec<Py<PyType>>> {
 #[cold]
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(raised) = error.root().wrapped::<PyErr>() {
+        note_contexts(py, error, raised);
         return raised.clone_ref(py);
     }
     if let Error::Io(io) = error.root() {
@@ -96,6 +97,17 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Ok(types) => PyErr::from_type(types[class_of(error).unwrap_or(0)].bind(py).clone(), error.to_string()),
         Err(failure) => failure,
     }
+}
+
+/// Notes with an exception of Python's what was being done when it was raised, each once.
+fn note_contexts(py: Python<'_>, error: &Error, raised: &PyErr) {
+    let Error::Context { context, inner } = error else { return };
+    let noted = raised.value(py).getattr("__notes__").and_then(|notes| notes.contains(context));
+    if !noted.unwrap_or(false) {
+        // A note that cannot be added is no reason to hide the exception.
+        let _ = raised.value(py).call_method1("add_note", (context,));
+    }
+    note_contexts(py, inner, raised);
 }
 
 /// Results whose error becomes an exception.

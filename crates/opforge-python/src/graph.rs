@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use opforge::{Error, Tensor};
-use opforge_graph::{Function, Graph, Program, trace};
+use opforge_graph::{DynamicGraph, Function, Program, Size, trace};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -139,38 +139,40 @@ impl PyGraphFunction {
     }
 }
 
-/// A graph that can be saved, and its program.
+/// A graph that can be saved, with its programs.
 #[pyclass(name = "ExportedGraph", module = "opforge", frozen)]
-pub struct PyExportedGraph {
-    graph: Graph,
-    program: Program,
-}
+pub struct PyExportedGraph(DynamicGraph);
 
-impl PyExportedGraph {
-    fn of(graph: Graph) -> opforge::Result<Self> {
-        Ok(PyExportedGraph { program: graph.clone().compile()?, graph })
-    }
-}
-
-/// Traces a function of a list of tensors, which returns a list of tensors; what it captures of `tensors` has these names.
+/// Traces a function of a list of tensors, which returns a list of tensors; what it captures of `named` has these names. `sizes` are lengths that are
+/// free, with their least and most, and `free` says of which tensor and dimension each is the length, or an expression of it. With such, the function is
+/// called several times.
 #[pyfunction]
 pub fn _export(
     function: &Bound<'_, PyAny>,
     examples: &Bound<'_, PyList>,
     names: Vec<String>,
     named: &Bound<'_, PyList>,
+    sizes: Vec<(String, usize, Option<usize>)>,
+    free: Vec<(usize, usize, String)>,
 ) -> PyResult<PyExportedGraph> {
     let (examples, named) = (tensors(examples)?, tensors(named)?);
     let examples: Vec<&Tensor> = examples.iter().collect();
-    let graph = trace(&examples, |arguments| call_list(function, arguments).map_err(Error::wrap));
-    let names = names.iter().map(String::as_str).zip(&named);
-    graph.and_then(|graph| PyExportedGraph::of(graph.with_names(names))).or_raise(function.py())
+    let names: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&named).collect();
+    let sizes = sizes.iter().map(|(name, min, max)| Size {
+        name: name.as_str().into(),
+        min: *min,
+        max: max.unwrap_or(usize::MAX),
+    });
+    let free: Vec<_> = free.iter().map(|(tensor, dim, length)| (*tensor, *dim, &length[..])).collect();
+    let call = |arguments: &[Tensor]| call_list(function, arguments).map_err(Error::wrap);
+    let graph = DynamicGraph::trace_named(&examples, &sizes.collect::<Vec<Size>>(), &free, &names, call);
+    graph.map(PyExportedGraph).or_raise(function.py())
 }
 
 /// The graph that was saved in a directory.
 #[pyfunction]
 pub fn _load_graph(py: Python<'_>, directory: PathBuf) -> PyResult<PyExportedGraph> {
-    Graph::load(directory).and_then(PyExportedGraph::of).or_raise(py)
+    DynamicGraph::load(directory).map(PyExportedGraph).or_raise(py)
 }
 
 #[pymethods]
@@ -178,31 +180,37 @@ impl PyExportedGraph {
     /// Writes the graph, its weights and further texts to a directory.
     fn save(&self, py: Python<'_>, directory: PathBuf, texts: Vec<(String, String)>) -> PyResult<()> {
         let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (&name[..], &text[..])).collect();
-        self.graph.save_with(directory, &texts).or_raise(py)
+        self.0.save_with(directory, &texts).or_raise(py)
     }
 
     /// What the graph captured, by name.
     #[getter]
-    fn weights(&self, py: Python<'_>) -> PyResult<HashMap<String, PyTensor>> {
-        let weights = self.graph.weights().or_raise(py)?;
-        Ok(weights.into_iter().map(|(name, weight)| (name, PyTensor::from(weight))).collect())
+    fn weights(&self) -> HashMap<String, PyTensor> {
+        self.0.weights().iter().map(|(name, weight)| (name.clone(), PyTensor::from(weight.clone()))).collect()
     }
 
     /// How many arguments and results there are.
     #[getter]
     fn counts(&self) -> (usize, usize) {
-        (self.graph.inputs().len(), self.graph.outputs().len())
+        (self.0.arguments(), self.0.results())
+    }
+
+    /// The lengths that are free: names with the least and the most.
+    #[getter]
+    fn sizes(&self) -> Vec<(String, usize, Option<usize>)> {
+        let most = |size: &Size| Some(size.max).filter(|&max| max < usize::MAX);
+        self.0.sizes().iter().map(|size| (size.name.to_string(), size.min, most(size))).collect()
     }
 
     /// The results.
     fn __call__<'py>(&self, py: Python<'py>, arguments: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
         let arguments = tensors(arguments)?;
-        let results = self.program.run(&arguments.iter().collect::<Vec<_>>()).or_raise(py)?;
+        let results = self.0.run(&arguments.iter().collect::<Vec<_>>()).or_raise(py)?;
         PyList::new(py, results.into_iter().map(PyTensor::from))
     }
 
     /// The calls, a line each.
     fn __str__(&self) -> String {
-        self.graph.to_string()
+        self.0.to_string()
     }
 }

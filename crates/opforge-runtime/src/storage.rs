@@ -68,7 +68,13 @@ impl Storage {
         if device.is_cpu() {
             alloc::check_request(nbytes)?;
         }
-        Ok(Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Pool))
+        Ok(Self::promised(device, nbytes))
+    }
+
+    /// As [`Storage::new`], however many bytes: for tensors that may never be computed. Whether memory can be had shows when it is reserved.
+    #[inline]
+    pub fn promised(device: Device, nbytes: usize) -> Arc<Self> {
+        Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Pool)
     }
 
     /// A storage in main memory with a copy of these bytes.

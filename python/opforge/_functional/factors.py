@@ -1,6 +1,6 @@
-"""Factorisations that return reflections and exchanges as LAPACK does: QR by reflections, and `L D Lᵀ` of symmetric matrices.
+"""Factorisations as LAPACK gives them: products with the reflections of QR, and `L D Lᵀ` of symmetric matrices.
 
-Each column is a step made of operators; matrices of a batch share the steps of QR, and take those of LDL, which choose pivots, one by one.
+Each column of LDL is a step made of operators; matrices of a batch, which choose their own pivots, take them one by one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,6 @@ from typing import NamedTuple
 from .. import _core as _C
 from .._calls.intercept import shown
 from ..autograd.grad_mode import no_grad
-
-
-class _Geqrf(NamedTuple):
-    a: _C.Tensor
-    tau: _C.Tensor
 
 
 class _LdlFactor(NamedTuple):
@@ -43,38 +38,8 @@ def _check_square(name, tensor):
 
 
 @shown
-def geqrf(input):
-    """The QR decomposition of matrices `(.., m, n)` as reflections: `R` on and above the diagonal of `a`, below it the vectors `v` of reflections
-    `I - tau v vᴴ`, whose first element that is not 0, a 1, is left out. `linalg.householder_product` makes `Q` of it. It has no gradient."""
-    _check_matrices("geqrf", input)
-    a, taus = input.detach().clone(), []
-    for j in range(min(input.shape[-2:])):
-        column = a[..., j:, j]
-        alpha, below = column[..., 0], _C.linalg.vector_norm(column[..., 1:], dim=-1)
-        beta = -_C.copysign(_C.hypot(alpha.abs(), below), _real(alpha)).to(a.dtype)
-        is_done = (below == 0) & (_imag(alpha) == 0)
-        tau = _C.where(is_done, _C.zeros_like(alpha), (beta - alpha) / beta)
-        divisor = _C.where(is_done, _C.ones_like(alpha), alpha - beta)
-        v = _C.cat([_C.ones_like(column[..., :1]), column[..., 1:] / divisor.unsqueeze(-1)], -1).unsqueeze(-1)
-        rest = a[..., j:, j + 1 :]
-        rest -= tau.conj()[..., None, None] * (v @ (v.mH @ rest))
-        a[..., j, j] = _C.where(is_done, alpha, beta)
-        a[..., j + 1 :, j] = v[..., 1:, 0]
-        taus.append(tau)
-    return _Geqrf(a, _C.stack(taus, -1) if taus else a.new_empty([*a.shape[:-2], 0]))
-
-
-def _real(x):
-    return x.real if x.is_complex() else x
-
-
-def _imag(x):
-    return x.imag if x.is_complex() else _C.zeros_like(x)
-
-
-@shown
 def ormqr(input, tau, other, left=True, transpose=False):
-    """`Q @ other`, or `other @ Q` if not `left`, for the square `Q` of the reflections that [`geqrf`] gives; with `transpose` `Qᴴ` stands for `Q`."""
+    """`Q @ other`, or `other @ Q` if not `left`, for the square `Q` of the reflections that `geqrf` gives; with `transpose` `Qᴴ` stands for `Q`."""
     _check_matrices("ormqr", input)
     rows, count = input.shape[-2:]
     side = -2 if left else -1

@@ -9,7 +9,7 @@ from .._core import Tensor
 # Their names, by the modules that have them.
 _METHODS = {
     "_functional.copies": "as_strided_scatter slice_inverse unsafe_chunk unsafe_split unsafe_split_with_sizes",
-    "_functional.factors": "geqrf ormqr",
+    "_functional.factors": "ormqr",
     "_functional.memory": """
         apply_ as_strided_ cdouble cfloat conj_physical_ const_data_ptr float_power_ is_distributed is_nonzero is_set_to map2_ map_ module_load
         new_empty_strided nonzero_static record_stream resize resize_ resize_as resize_as_ set_ triangular_solve

@@ -15,6 +15,7 @@
 [2.0, 3.0]
 """
 
+from ._dims import Dim, dims
 from ._program import ExportedProgram, export, load, save
 
-__all__ = ["ExportedProgram", "export", "load", "save"]
+__all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "save"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from typing import NamedTuple
 
 from .. import _core
 from ..autograd.grad_mode import no_grad
 from ..graph._compile import traced
 from ..graph._tree import NoStructure, flatten
 from ..nn.modules.module import Module
+from ._dims import Spec
 from ._structure import count, decode, encode
 
 # The file of what is not the graph's: structures of arguments and results, and names.
@@ -17,8 +19,15 @@ _STRUCTURE = "program.json"
 _VERSION = 1
 
 
+class ValueRange(NamedTuple):
+    """What a length can be; `upper` is None where nothing is too much."""
+
+    lower: int
+    upper: int | None
+
+
 class ExportedProgram:
-    """A module's graph for arguments of given shapes, dtypes and values: `export` makes it, `module()` calls it, `str()` shows its calls.
+    """A module's graph for arguments of given dtypes, values, and shapes but for what is free: `export` makes it, `module()` calls it, `str()` shows its calls.
 
     It computes no gradients. What the module changes in place, as batch norm does in train mode, each call changes; drawn numbers are drawn anew. Until
     it is saved and loaded it shares the module's parameters and buffers.
@@ -43,6 +52,11 @@ class ExportedProgram:
         """The other tensors that the graph holds."""
         named = {*self._about["parameters"], *self._about["buffers"]}
         return {name: tensor for name, tensor in self._graph.weights.items() if name not in named}
+
+    @property
+    def range_constraints(self):
+        """The lengths that are free, by name, each with the least and the most that it can be."""
+        return {name: ValueRange(lower, upper) for name, lower, upper in self._graph.sizes}
 
     def named_parameters(self):
         """The parameters that the graph uses, with their names."""
@@ -102,19 +116,28 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
 
     The call is traced: nothing is computed, and a module that reads elements, as `item()` and conditions on tensors do, is refused with the line that
     does. Tensors are the graph's arguments; numbers, strings and None, as everything else that the module reads, are part of it, and so is `training`.
-    Shapes are those of the arguments: for others, export again. `strict` is what PyTorch's programs give; there is one way to trace here.
+    `strict` is what PyTorch's programs give; there is one way to trace here.
+
+    Shapes are those of the arguments, except for dimensions that `dynamic_shapes` says are free: by names of arguments or in their order, for each tensor a
+    dictionary of dimensions or a tuple of all, for tuples and dictionaries of tensors the same of tensors. A dimension is a `Dim`, or one of its hints. The
+    module is then called some twenty times for each `Dim`, with tensors of different lengths, and has to make the same calls each time; numbers among
+    their arguments may be sums and products of the lengths, and quotients.
+
+    >>> batch = opforge.export.Dim("batch")
+    >>> exported = opforge.export.export(opforge.nn.Linear(2, 3), (opforge.ones(4, 2),), dynamic_shapes={"input": {0: batch}})
+    >>> exported.module()(opforge.ones(7, 2)).shape
+    torch.Size([7, 3])
     """
     if not isinstance(mod, Module):
         raise TypeError(f"export(): a module is to be exported, not {type(mod).__name__}")
     if not isinstance(args, tuple):
         raise TypeError(f"export(): args is a tuple of arguments, not {type(args).__name__}")
-    if dynamic_shapes is not None:
-        raise NotImplementedError("export(): dynamic_shapes: a graph is made for the shapes of its arguments; export once for each shape")
     try:
         tensors, arguments = _flat(args, kwargs or {})
         about = {"version": _VERSION, "arguments": encode(arguments.key, "arguments")}
         named = _named(mod)
-        graph, about["results"] = _traced(mod, tensors, arguments, named)
+        spec = Spec(mod.forward, args, kwargs or {}, {} if dynamic_shapes is None else dynamic_shapes)
+        graph, about["results"] = _freest(mod, tensors, arguments, named, spec)
     except NoStructure as error:
         raise TypeError(f"export(): {error}") from None
     used = graph.weights
@@ -134,7 +157,18 @@ def _named(mod):
     return {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
 
 
-def _traced(mod, tensors, arguments, named):
+def _freest(mod, tensors, arguments, named, spec):
+    """As `_traced`, with as much free as the hints allow."""
+    *freer, last = spec.choices()
+    for choice in freer:
+        try:
+            return _traced(mod, tensors, arguments, named, choice)
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            pass
+    return _traced(mod, tensors, arguments, named, last)
+
+
+def _traced(mod, tensors, arguments, named, choice):
     """The graph, and the structure of its results."""
     results = None
 
@@ -142,11 +176,14 @@ def _traced(mod, tensors, arguments, named):
         nonlocal results
         args, kwargs = arguments.build(tensors)
         flat, structure = flatten(mod(*args, **kwargs))
-        results = encode(structure.key, "results")
+        encoded = encode(structure.key, "results")
+        if results not in (None, encoded):
+            raise TypeError(f"export(): results depend on free lengths: {results} and {encoded}")
+        results = encoded
         return flat
 
     with no_grad():
-        graph = traced(lambda: _core._export(function, tensors, list(named), list(named.values())))
+        graph = traced(lambda: _core._export(function, tensors, list(named), list(named.values()), *choice))
     return graph, results
 
 

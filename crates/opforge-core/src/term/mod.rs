@@ -1,11 +1,14 @@
 //! Values as text and back: operators with their attributes.
 //!
 //! ```text
-//! term   = number | string | name ["(" field, .. ")"] | "[" term, .. "]"
+//! term   = number | string | name ["(" field, .. ")"] | "[" term, .. "]" | hole
 //! field  = term | name "=" term
 //! name   = letters, digits and "_", perhaps followed by names in "<" and ">"
 //! number = an integer, or a float with a point, an exponent or one of the words inf, -inf and nan
+//! hole   = "{" any text without braces "}"
 //! ```
+//!
+//! A hole stands for a number that is not known yet: whoever writes it knows what its text means, and [fills](Term::filled) it.
 //!
 //! Floats are written with as many digits as tell them from all others; NaN with bits of its own is `nan(bits)`.
 //!
@@ -21,6 +24,8 @@ pub use parse::Parser;
 
 use std::fmt::{self, Display};
 
+use crate::Result;
+
 /// What is written: a tree, whose leaves are numbers and names.
 #[derive(Debug, Clone)]
 pub enum Term {
@@ -34,6 +39,8 @@ pub enum Term {
     Named(String, Vec<(String, Term)>),
     /// Several values.
     List(Vec<Term>),
+    /// A number that is not known yet.
+    Hole(String),
 }
 
 impl Term {
@@ -49,6 +56,22 @@ impl Term {
             _ => None,
         }
     }
+
+    /// The term with what `fill` makes of the texts of its holes.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub fn filled(&self, fill: &mut impl FnMut(&str) -> Result<Term>) -> Result<Term> {
+        Ok(match self {
+            Term::Hole(text) => fill(text)?,
+            Term::List(terms) => Term::List(terms.iter().map(|term| term.filled(fill)).collect::<Result<_>>()?),
+            Term::Named(head, fields) => {
+                let fields = fields.iter().map(|(name, term)| Ok((name.clone(), term.filled(fill)?)));
+                Term::Named(head.clone(), fields.collect::<Result<_>>()?)
+            }
+            Term::Int(_) | Term::Float(_) | Term::Text(_) => self.clone(),
+        })
+    }
 }
 
 impl Display for Term {
@@ -58,6 +81,7 @@ impl Display for Term {
             Term::Float(number) if !number.is_nan() => write!(f, "{number:?}"),
             Term::Float(nan) if nan.to_bits() == f64::NAN.to_bits() => f.write_str("nan"),
             Term::Float(nan) => write!(f, "nan({})", nan.to_bits()),
+            Term::Hole(text) => write!(f, "{{{text}}}"),
             Term::Text(text) => write!(f, "\"{}\"", text.escape_default()),
             Term::Named(head, fields) if fields.is_empty() => f.write_str(head),
             Term::Named(head, fields) => {

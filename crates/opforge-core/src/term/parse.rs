@@ -143,6 +143,7 @@ impl<'a> Parser<'a> {
             Some(b'[') => Ok(Term::List(self.list(["[", "]"], |own| own.nested(depth + 1))?)),
             Some(b'"') => Ok(Term::Text(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.numeral(),
+            Some(b'{') => Ok(Term::Hole(self.hole()?.to_owned())),
             _ => self.named(depth),
         }
     }
@@ -213,6 +214,17 @@ impl<'a> Parser<'a> {
             return Ok((name.to_owned(), self.nested(depth + 1)?));
         }
         Ok((String::new(), self.nested(depth + 1)?))
+    }
+
+    /// The text of a hole.
+    ///
+    /// # Errors
+    /// If something else comes next, or a hole without an end in this line.
+    pub fn hole(&mut self) -> Result<&'a str> {
+        self.expect("{")?;
+        let text = self.run(|c| !matches!(c, '{' | '}' | '\n'));
+        self.expect("}")?;
+        Ok(text)
     }
 
     /// A string in quotes, as [`str::escape_default`] writes it.

@@ -39,6 +39,16 @@ fn values_of_all_kinds_are_read_as_written() {
 }
 
 #[test]
+fn holes_are_filled_wherever_they_are() {
+    let term = Parser::new("Fill(shape=[{2*n}, 3], value={0.5/(n)})", "term").term().unwrap();
+    assert_eq!(term.to_string(), "Fill(shape=[{2*n}, 3], value={0.5/(n)})");
+    let filled = term.filled(&mut |text| Ok(Term::Int(text.len() as i128))).unwrap();
+    assert_eq!(filled.to_string(), "Fill(shape=[3, 3], value=7)");
+    assert!(Shape::read(&Term::List(vec![Term::Hole("n".to_owned())])).is_err());
+    assert!(Parser::new("{n\n}", "term").term().is_err());
+}
+
+#[test]
 fn errors_say_what_was_expected_where() {
     let error = |text: &str| Parser::new(text, "term").term().unwrap_err().to_string();
     assert_eq!(error("[1, 2"), "malformed term data: line 1: expected `,` or `]`, found the end of the line");
@@ -51,7 +61,7 @@ fn errors_say_what_was_expected_where() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "[ a-z\\[\\](),=<>\"0-9.\\\\-]{0,40}") {
+    fn any_text_is_read_or_refused(text in "[ a-z\\[\\](){},=<>\"0-9.\\\\-]{0,40}") {
         if let Ok(term) = Parser::new(&text, "term").term() {
             let written = term.to_string();
             let again = Parser::new(&written, "term").term().unwrap();

@@ -8,8 +8,6 @@ mod few;
 mod forward;
 mod mask;
 mod strip;
-#[cfg(test)]
-mod tests;
 mod weights;
 
 use std::sync::Arc;

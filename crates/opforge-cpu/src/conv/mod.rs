@@ -16,8 +16,6 @@ mod slab;
 pub(crate) mod split;
 mod sums;
 mod task;
-#[cfg(test)]
-mod tests;
 mod weight;
 
 use std::sync::Arc;

@@ -84,7 +84,8 @@ impl<E: Element> WeightGradient<E> {
         let elements = (sizes.groups * sizes.outputs * reads.len()).max(1);
         let chunks = (MAX_SUMS / elements).clamp(1, CHUNKS).min(sizes.batch.max(1));
         let images = sizes.batch.div_ceil(chunks).max(1);
-        let chunks = sizes.batch.div_ceil(images);
+        // Of no images, one makes zeros.
+        let chunks = sizes.batch.div_ceil(images).max(1);
         let columns =
             columns_of_task::<E::Compute>([sizes.outputs, reads.len()], chunks * sizes.groups, kernels.width());
         let parts = reads.len().div_ceil(columns);

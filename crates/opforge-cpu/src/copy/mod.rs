@@ -5,8 +5,6 @@ mod extend;
 mod nest;
 mod plan;
 mod row;
-#[cfg(test)]
-mod tests;
 pub(crate) mod tile;
 mod transpose;
 mod triangle;

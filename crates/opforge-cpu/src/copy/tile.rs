@@ -5,18 +5,22 @@
 
 /// Moves `side` rows of `side` contiguous elements, the rows `src_step` bytes apart, into as many columns: rows of the destination are
 /// `dst_step` bytes apart.
-pub(crate) type FullTile = unsafe fn(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize);
+pub type FullTile = unsafe fn(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize);
 /// The same for `rows <= side` rows of the destination and `columns <= side` rows of the source.
-pub(crate) type PartTile = unsafe fn(*const u8, isize, *mut u8, isize, rows: usize, columns: usize);
+pub type PartTile = unsafe fn(*const u8, isize, *mut u8, isize, rows: usize, columns: usize);
 
 /// The best tile of this machine for an element size.
-pub(crate) struct Tile {
+pub struct Tile {
+    /// Rows, and elements of a row.
     pub side: usize,
+    /// Transposes a whole tile.
     pub full: FullTile,
+    /// Transposes a part of one.
     pub part: PartTile,
 }
 
 impl Tile {
+    /// For elements of so many bytes.
     pub fn new(size: usize) -> Self {
         let part: PartTile = by_size!(size, T => part::<T>);
         #[cfg(target_arch = "x86_64")]

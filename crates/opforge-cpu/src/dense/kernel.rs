@@ -161,7 +161,7 @@ impl<S: Stored> DenseKernel<S> {
         let times = match self.what {
             Dense::Cholesky | Dense::CholeskyInfo | Dense::LogDet | Dense::Lu | Dense::Solve => 1,
             Dense::Triangular { .. } => 0,
-            Dense::Qr | Dense::QrR => 3,
+            Dense::Qr | Dense::QrR | Dense::Reflections => 3,
             _ => 10,
         };
         (m * n).saturating_mul(times * m.min(n) + columns).saturating_add(50)
@@ -226,6 +226,10 @@ impl<S: Stored> DenseKernel<S> {
                 qr::factor(a, Some(q), r)
             }
             Dense::QrR => qr::factor(a, None, &mut results.numbers[0]),
+            Dense::Reflections => {
+                let [both, factors] = &mut results.numbers[..] else { unreachable!("reflections and their factors") };
+                qr::reflections(a, both, factors)
+            }
             Dense::Svd => {
                 let [u, s, v] = &mut results.numbers[..] else { unreachable!("U, S and V") };
                 spectral::svd(a, s, Some((u, v)))

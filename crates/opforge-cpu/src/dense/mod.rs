@@ -20,8 +20,6 @@ mod product;
 mod qr;
 mod small;
 mod spectral;
-#[cfg(test)]
-mod tests;
 mod triangular;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,6 +56,15 @@ pub fn dense(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta])
         DType::C128 => kernel::prepare::<Complex<f64>>(op, what, inputs, outputs),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
+}
+
+/// [`dense`] of f64 with each matrix by itself, which else few and large ones are: what tests compare those side by side with.
+///
+/// # Errors
+/// As [`dense`].
+#[doc(hidden)]
+pub fn one_by_one(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
+    kernel::prepare::<f64>(op, what, inputs, outputs)
 }
 
 /// The first matrix of a batch that has no result, whichever thread comes upon it.

@@ -10,6 +10,7 @@ use faer::linalg::householder::{
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch};
 use faer::{Conj, MatMut, MatRef, Par};
 use opforge_runtime::alloc::Room;
+use opforge_runtime::checkpoint;
 
 use super::number::{Number, conjugate, copied, finite, is_finite, memory, zeros};
 use super::place::matrix;
@@ -155,6 +156,53 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &m
         make_diagonal_real(r, q, size);
     }
     Ok(())
+}
+
+/// `R` and the reflections below it, `H = I - tau v v^H`, with the factors `tau`, as LAPACK gives them. All are NaN if `A` is not finite.
+pub(super) fn reflections<T: Number>(a: MatRef<'_, T>, both: &mut [T], taus: &mut [T]) -> Result<(), Failure> {
+    if taus.is_empty() {
+        return Ok(());
+    }
+    if !is_finite(a) {
+        both.fill(T::of(f64::NAN));
+        taus.fill(T::of(f64::NAN));
+        return Ok(());
+    }
+    if !T::IS_REAL {
+        both.copy_from_slice(&copied(a)?);
+        reflect_columns(both, taus, a.nrows());
+        return Ok(());
+    }
+    let factors = Reflections::new(copied(a)?, a.nrows())?;
+    both.copy_from_slice(&factors.both);
+    for (j, tau) in taus.iter_mut().enumerate() {
+        *tau = T::of(1.0) / factors.coefficients[j * factors.block + j % factors.block];
+    }
+    Ok(())
+}
+
+/// The same in place, column by column. faer's reflections of complex columns leave a complex number, LAPACK's a real one.
+fn reflect_columns<T: Number>(both: &mut [T], taus: &mut [T], rows: usize) {
+    for (j, tau) in taus.iter_mut().enumerate() {
+        checkpoint();
+        let (done, behind) = both.split_at_mut((j + 1) * rows);
+        let v = &mut done[j * rows + j..];
+        let (alpha, below) = (v[0], v[1..].iter().fold(0f64, |norm, x| norm.hypot(x.magnitude())));
+        *tau = T::of(0.0);
+        if below == 0.0 && alpha.parts().1 == 0.0 {
+            continue;
+        }
+        let beta = T::of(-alpha.magnitude().hypot(below).copysign(alpha.real()));
+        *tau = (beta - alpha) / beta;
+        v.iter_mut().for_each(|x| *x /= alpha - beta);
+        v[0] = T::of(1.0);
+        for column in behind.chunks_exact_mut(rows).map(|column| &mut column[j..]) {
+            let dot = v.iter().zip(&*column).fold(T::of(0.0), |dot, (v, x)| dot + v.conjugate() * *x);
+            let step = tau.conjugate() * dot;
+            column.iter_mut().zip(&*v).for_each(|(x, v)| *x -= step * *v);
+        }
+        v[0] = beta;
+    }
 }
 
 /// Turns the rows of `R`, and the columns of `Q` with them, so that the diagonal of `R` is real, as LAPACK's is.

@@ -48,8 +48,6 @@ mod nest;
 mod scalar;
 mod step;
 mod ternary;
-#[cfg(test)]
-mod tests;
 mod tile;
 mod unary;
 mod update;

@@ -4,8 +4,6 @@
 
 mod line;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

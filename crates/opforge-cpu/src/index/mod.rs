@@ -8,10 +8,8 @@ mod exchange;
 mod frequent;
 mod gather;
 mod ids;
-mod nonzero;
+pub(crate) mod nonzero;
 mod scatter;
-#[cfg(test)]
-mod tests;
 mod tuples;
 mod write;
 

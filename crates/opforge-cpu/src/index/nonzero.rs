@@ -158,7 +158,7 @@ unsafe fn truths(at: *const u8, step: isize, n: usize) -> u64 {
 
 /// Whether each of eight bytes is not 0, the lowest first.
 #[inline(always)]
-fn truths_of_eight(bytes: u64) -> u64 {
+pub fn truths_of_eight(bytes: u64) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // Adding carries into a byte's highest bit if one of the others is set.
     let highest = (((bytes & LOW) + LOW) | bytes) & !LOW;
@@ -222,6 +222,3 @@ impl HostKernel for Nonzero {
         20 + (self.rows * self.row / 8) as u64 + (self.count * self.rank) as u64
     }
 }
-
-#[cfg(test)]
-mod tests;

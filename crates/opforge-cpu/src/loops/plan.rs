@@ -6,16 +6,18 @@ use std::mem::MaybeUninit;
 
 /// One loop over `len` positions; `stride[k]` is how far operand `k` moves each time, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LoopDim<const N: usize> {
+pub struct LoopDim<const N: usize> {
+    /// How many positions.
     pub len: usize,
+    /// How far each operand moves.
     pub stride: [usize; N],
 }
 
 /// Nested loops, outermost first.
-pub(crate) type LoopDims<const N: usize> = SmallVec<[LoopDim<N>; 6]>;
+pub type LoopDims<const N: usize> = SmallVec<[LoopDim<N>; 6]>;
 
 /// Orders the loops by the first operand's strides, largest (and repeated) outermost, and merges what is one loop for every operand.
-pub(crate) fn order_and_merge<const N: usize>(dims: &mut LoopDims<N>) {
+pub fn order_and_merge<const N: usize>(dims: &mut LoopDims<N>) {
     dims.sort_by_key(|d| std::cmp::Reverse(if d.stride[0] == 0 { usize::MAX } else { d.stride[0] }));
     merge(dims);
 }
@@ -40,7 +42,7 @@ pub(crate) fn iterations<const N: usize>(dims: &[LoopDim<N>]) -> usize {
 }
 
 /// A position in nested loops, with every operand's offset.
-pub(crate) struct Walk<'a, const N: usize> {
+pub struct Walk<'a, const N: usize> {
     dims: &'a [LoopDim<N>],
     /// The position in each loop; only those of `dims` are initialised, because most walks are short.
     at: [MaybeUninit<usize>; MAX_RANK],
@@ -96,48 +98,6 @@ impl<'a, const N: usize> Walk<'a, N> {
             *at = 0;
             for (offset, stride) in self.offset.iter_mut().zip(dim.stride) {
                 *offset -= (dim.len - 1) * stride;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dims<const N: usize>(dims: &[(usize, [usize; N])]) -> LoopDims<N> {
-        dims.iter().map(|&(len, stride)| LoopDim { len, stride }).collect()
-    }
-
-    #[test]
-    fn merges_only_what_is_one_loop_for_all_operands() {
-        let mut both = dims(&[(2, [12, 12]), (3, [4, 4]), (1, [9, 9]), (4, [1, 1])]);
-        order_and_merge(&mut both);
-        assert_eq!(both, dims(&[(24, [1, 1])]));
-
-        let mut one = dims(&[(3, [4, 1]), (4, [1, 3])]);
-        order_and_merge(&mut one);
-        assert_eq!(one, dims(&[(3, [4, 1]), (4, [1, 3])]));
-    }
-
-    #[test]
-    fn repeated_loops_go_outermost() {
-        let mut repeated = dims(&[(3, [1]), (5, [0]), (2, [3])]);
-        order_and_merge(&mut repeated);
-        assert_eq!(repeated, dims(&[(5, [0]), (6, [1])]));
-    }
-
-    #[test]
-    fn walks_from_anywhere_in_row_major_order() {
-        let loops = dims(&[(2, [100, 7]), (3, [10, 0]), (4, [1, 2])]);
-        let all: Vec<[usize; 2]> = (0..2)
-            .flat_map(|a| (0..3).flat_map(move |b| (0..4).map(move |c| [a * 100 + b * 10 + c, a * 7 + c * 2])))
-            .collect();
-        for start in 0..all.len() {
-            let mut walk = Walk::new(&loops, start);
-            for step in 0..all.len() {
-                assert_eq!(walk.offset(), all[(start + step) % all.len()]);
-                walk.step();
             }
         }
     }

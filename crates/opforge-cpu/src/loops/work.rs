@@ -4,7 +4,7 @@
 use opforge_runtime::checkpoint;
 
 /// What a thread takes at a time, at least.
-pub(crate) const GRAIN: usize = 1 << 14;
+pub const GRAIN: usize = 1 << 14;
 /// What is done between two looks.
 pub(crate) const LOOK: usize = 1 << 16;
 

@@ -12,8 +12,6 @@ mod prepack;
 mod problem;
 mod rectangles;
 mod small;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

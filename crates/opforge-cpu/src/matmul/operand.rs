@@ -2,14 +2,14 @@
 //!
 //! Sums of many floats are sums of sums: kernels add blocks of at most some thousand terms in the type of the elements (or a wider one, for half
 //! precision), and the blocks' sums in a [`Total`](Accumulator::Total), f64 or compensated f64, or as a tree (`reduce/cascade.rs`). So errors do not
-//! grow with the number of terms, whatever the layout; `testing/sums.rs` and `tests/python/test_sums.py` hold the kernels to that. Still one running
+//! grow with the number of terms, whatever the layout; `tests/kernels/sums.rs` and `tests/python/test_sums.py` hold the kernels to that. Still one running
 //! sum: additions at indices that each line has of its own, where few of many places get most of them, additions of complex numbers at indices, and
 //! antialiased filters.
 
 use opforge_core::{bf16, f16};
 
 use super::{Kernels, Packing, pairs};
-use crate::simd::convert::{NarrowBf16, NarrowF16};
+use crate::simd::convert::{NarrowBf16, NarrowF16, widen_bf16, widen_f16};
 use crate::simd::{Isa, resolve};
 
 /// The type in which products are summed.
@@ -118,7 +118,7 @@ impl Operand for bf16 {
     const EXACT: bool = false;
     #[inline(always)]
     fn widen(self) -> f32 {
-        f32::from_bits(u32::from(self.to_bits()) << 16)
+        widen_bf16(self)
     }
     #[inline(always)]
     fn narrow(sum: f32) -> bf16 {
@@ -139,14 +139,9 @@ impl Operand for bf16 {
 impl Operand for f16 {
     type Acc = f32;
     const EXACT: bool = false;
-    /// Moves exponent and mantissa into place and corrects the exponent's bias by a multiplication, which is exact also for subnormals.
     #[inline(always)]
     fn widen(self) -> f32 {
-        const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
-        let bits = u32::from(self.to_bits());
-        let magnitude = f32::from_bits((bits & 0x7fff) << 13) * REBIAS;
-        let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
-        f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+        widen_f16(self)
     }
     #[inline(always)]
     fn narrow(sum: f32) -> f16 {
@@ -155,22 +150,5 @@ impl Operand for f16 {
     unsafe fn narrow_all(sums: *const f32, to: *mut f16, n: usize) {
         // SAFETY: as the caller promises; the entry is for this CPU.
         unsafe { resolve::<NarrowF16>(Isa::current())(&NarrowF16, (sums, to, n)) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_half_widens_exactly() {
-        for bits in 0..=u16::MAX {
-            let (f, b) = (f16::from_bits(bits), bf16::from_bits(bits));
-            let same = |ours: f32, theirs: f32| {
-                ours == theirs && ours.signum() == theirs.signum() || theirs.is_nan() && ours.is_nan()
-            };
-            assert!(same(f.widen(), f.to_f32()), "f16 {bits:#06x}");
-            assert!(same(b.widen(), b.to_f32()), "bf16 {bits:#06x}");
-        }
     }
 }

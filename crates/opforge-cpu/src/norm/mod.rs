@@ -9,8 +9,6 @@ mod layer_norm;
 mod sets;
 mod single;
 mod softmax;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use opforge_runtime::HostKernel;
 use super::Windows;
 use super::check_output;
 use super::max_near::MaxNear;
+use super::max_wide::MaxWide;
 use super::windows::{Planes, Span, Tap};
 use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
@@ -62,7 +63,10 @@ pub fn max_pool(
 }
 
 fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn HostKernel>> {
-    if places.is_some() { MaxNear::<E, true>::prepare(planes) } else { MaxNear::<E, false>::prepare(planes) }
+    match places {
+        Some(_) => MaxNear::<E, true>::prepare(planes),
+        None => MaxWide::<E>::prepare(planes).or_else(|| MaxNear::<E, false>::prepare(planes)),
+    }
 }
 
 /// Any numbers under any windows.

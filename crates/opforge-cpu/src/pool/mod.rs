@@ -4,9 +4,8 @@ mod average;
 mod average_near;
 mod max;
 mod max_near;
+mod max_wide;
 mod neighbours;
-#[cfg(test)]
-mod tests;
 mod windows;
 
 pub use average::{average_pool, average_pool_gradient};

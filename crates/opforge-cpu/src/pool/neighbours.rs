@@ -1,6 +1,6 @@
 //! What a vector of neighbouring windows reads from a line.
 
-use super::windows::Rows;
+use super::windows::{MAX_STEP, Rows};
 use crate::conv::Window;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Bits, Float, FloatElem, Simd, Vector};
@@ -58,7 +58,11 @@ impl<F: FloatElem> Neighbours<F> {
                 1 if from >= 0 => [part::<S, E>(line, begin, room), zero],
                 1 | 2 => [part::<S, E>(line, begin, room), part::<S, E>(line, begin + lanes, room - lanes)],
                 stride @ (3 | 4) if from >= 0 && room >= stride as isize * lanes => {
-                    [self.each_third_or_fourth::<S, E>(line.offset(from)), zero]
+                    let mut vectors = [zero; MAX_STEP];
+                    for (k, vector) in vectors[..stride].iter_mut().enumerate() {
+                        *vector = E::load::<S>(line.offset(from + k as isize * lanes));
+                    }
+                    [self.pick::<S, E>(vectors, 0), zero]
                 }
                 stride => {
                     let mut elements = [E::default(); 16];
@@ -74,19 +78,20 @@ impl<F: FloatElem> Neighbours<F> {
         }
     }
 
-    /// Elements 3 or 4 apart, in their lanes.
-    ///
-    /// # Safety
-    /// `at` is readable for as many vectors of elements as they are apart.
+    /// Element `tap` of each window, in its lane, of the vectors that the windows' first elements lie in: as many as windows are elements apart.
     #[inline(always)]
-    unsafe fn each_third_or_fourth<S: Simd, E: StoredFloat<Compute = F>>(&self, at: *const E) -> VectorOf<E, S> {
-        let (lanes, places) = (VectorOf::<E, S>::LANES, self.offsets::<S, E>());
-        // SAFETY: so many vectors are readable.
-        let vector = |k: usize| unsafe { E::load::<S>(at.add(k * lanes)) };
-        let (third, beyond) = (vector(2), Integers::<E, S>::splat(2 * lanes as i64));
-        let last = if self.window.stride == 4 { vector(3) } else { third };
-        let (low, high) = (vector(0).lookup(vector(1), places), third.lookup(last, places - beyond));
-        VectorOf::<E, S>::select(beyond.gt(places), low, high)
+    fn pick<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        [a, b, c, d]: [VectorOf<E, S>; MAX_STEP],
+        tap: usize,
+    ) -> VectorOf<E, S> {
+        let (stride, beyond) = (self.window.stride, Integers::<E, S>::splat(2 * VectorOf::<E, S>::LANES as i64));
+        let places = self.offsets::<S, E>() + Integers::<E, S>::splat(tap as i64);
+        let low = a.lookup(b, places);
+        if stride <= 2 {
+            return low;
+        }
+        VectorOf::<E, S>::select(beyond.gt(places), low, c.lookup(d, places - beyond))
     }
 
     /// What `f` makes of the elements of `count` windows from `first` on, of `kernel` elements of each row; `start` changes nothing: tap by tap what it
@@ -126,13 +131,13 @@ impl<F: FloatElem> Neighbours<F> {
         }
     }
 
-    /// Whether all elements of some windows lie within their lines, without gaps and at most 2 from window to window.
+    /// Whether all elements of some windows lie within their lines, without gaps and at most [`MAX_STEP`] from window to window.
     #[inline(always)]
     fn are_inside(&self, first: usize, count: usize, kernel: usize) -> bool {
         let Window { stride, dilation, .. } = self.window;
         // Of lines without elements windows have none.
         kernel > 0
-            && stride <= 2
+            && stride <= MAX_STEP
             && dilation == 1
             && self.position(first, 0) >= 0
             && self.position(first + count - 1, kernel - 1) < self.width as isize
@@ -153,34 +158,30 @@ impl<F: FloatElem> Neighbours<F> {
         f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
     ) -> VectorOf<E, S> {
         let (lanes, stride) = (VectorOf::<E, S>::LANES as isize, self.window.stride);
-        let number = VectorOf::<E, S>::numbers();
-        let (evens, odds) = (number + number, number + number + Bits::splat(1));
         let mut result = start;
-        // With steps of 2, windows' elements `tap` are every second of those read, and their elements `tap + 1` the others.
+        // Vectors of what lies `stride` apart hold that many elements of each window.
         for tap in (0..kernel).step_by(stride) {
             let at = from + tap as isize;
             let room = self.width as isize - at;
-            let mut column = [start; 2];
+            let mut columns = [start; MAX_STEP];
             rows.each(
                 #[inline(always)]
                 |row| {
-                    // SAFETY: a line begins at `row`, which has `room` elements from `at` on.
-                    unsafe {
-                        let line = x.add(row);
-                        column[0] = f(column[0], part::<S, E>(line, at, room));
-                        if stride == 2 {
-                            column[1] = f(column[1], part::<S, E>(line, at + lanes, room - lanes));
+                    for (k, column) in columns.iter_mut().enumerate() {
+                        if k < stride {
+                            let skipped = k as isize * lanes;
+                            // SAFETY: a line begins at `row`, which has `room` elements from `at` on.
+                            *column = f(*column, unsafe { part::<S, E>(x.add(row), at + skipped, room - skipped) });
                         }
                     }
                 },
             );
             if stride == 1 {
-                result = f(result, column[0]);
+                result = f(result, columns[0]);
                 continue;
             }
-            result = f(result, column[0].lookup(column[1], evens));
-            if tap + 1 < kernel {
-                result = f(result, column[0].lookup(column[1], odds));
+            for next in 0..stride.min(kernel - tap) {
+                result = f(result, self.pick::<S, E>(columns, next));
             }
         }
         result

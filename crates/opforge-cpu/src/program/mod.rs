@@ -10,8 +10,6 @@
 mod followed;
 pub mod sequence;
 mod steps;
-#[cfg(test)]
-mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;

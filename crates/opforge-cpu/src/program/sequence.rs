@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use opforge_core::{Error, Result};
-use opforge_runtime::alloc::Workspace;
+use opforge_runtime::alloc::{ALIGNMENT, Workspace};
 use opforge_runtime::{HostKernel, checkpoint};
 use smallvec::SmallVec;
 
@@ -47,7 +47,8 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> HostKernel for Sequen
             return Err(Error::value("sequence", "tensors", given, format!("{:?}", self.tensors)));
         }
         let room = (self.local_bytes > 0).then(|| Workspace::new(self.local_bytes)).transpose()?;
-        let local = room.as_ref().map_or(std::ptr::null_mut(), Workspace::as_ptr);
+        // Tensors without elements may be all that is there: they lie where any tensor could.
+        let local = room.as_ref().map_or(std::ptr::without_provenance_mut(ALIGNMENT), Workspace::as_ptr);
         let address = |tensor: &Tensor| {
             let base = match tensor.place {
                 Place::Input(i) => inputs[i].cast_mut(),

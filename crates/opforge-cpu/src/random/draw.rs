@@ -100,7 +100,7 @@ impl Draw for Normal<f64> {
 
 /// The logarithm of a normal number, within 2 ULP; after Cephes' `logf`. Without branches, so that loops vectorise.
 #[inline(always)]
-pub(super) fn ln(x: f32) -> f32 {
+pub fn ln(x: f32) -> f32 {
     const SQRT_HALF: u32 = 0x3f35_04f3;
     let exponent = x.to_bits().wrapping_sub(SQRT_HALF) as i32 >> 23;
     let f = f32::from_bits(x.to_bits().wrapping_sub((exponent << 23) as u32)) - 1.0;
@@ -121,7 +121,7 @@ pub(super) fn ln(x: f32) -> f32 {
 
 /// Sine and cosine of a fraction of a turn, `word / 2^32`; after Cephes' `sinf` and `cosf`, with the quadrant taken from the bits.
 #[inline(always)]
-pub(super) fn sin_cos_turns(word: u32) -> (f32, f32) {
+pub fn sin_cos_turns(word: u32) -> (f32, f32) {
     const STEP: f32 = std::f32::consts::FRAC_PI_2 / (1u32 << 30) as f32;
     // Quadrants are centred on the axes, so that the rest is within an eighth of a turn.
     let shifted = word.wrapping_add(1 << 29);

@@ -3,13 +3,11 @@
 //! The kernels' first input, and but for Poisson's rates and what drops out the only one, is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
 //! draws. Outputs are contiguous; one that is a part of a tensor gets what the whole has there.
 
-mod draw;
+pub(crate) mod draw;
 mod dropout;
-mod philox;
+pub(crate) mod philox;
 mod poisson;
 mod target;
-#[cfg(test)]
-mod tests;
 
 use std::marker::PhantomData;
 use std::ops::Range;

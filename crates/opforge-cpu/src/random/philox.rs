@@ -3,12 +3,12 @@
 use crate::simd::{Routine, Simd};
 
 /// Blocks made at a time.
-pub(super) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// The four words of several blocks: word `w` of block `i` is `[w][i]`.
-pub(super) type Words = Lanes<LANES>;
+pub type Words = Lanes<LANES>;
 /// The four words of `N` blocks.
-type Lanes<const N: usize> = [[u32; N]; 4];
+pub type Lanes<const N: usize> = [[u32; N]; 4];
 
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 const KEY_STEPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
@@ -16,7 +16,7 @@ const KEY_STEPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 /// The generator's blocks for some counters.
 #[allow(clippy::needless_range_loop)] // All lanes of all words at once.
 #[inline(always)]
-pub(super) fn philox<const N: usize>(mut c: Lanes<N>, [mut k0, mut k1]: [u32; 2]) -> Lanes<N> {
+pub fn philox<const N: usize>(mut c: Lanes<N>, [mut k0, mut k1]: [u32; 2]) -> Lanes<N> {
     for _ in 0..10 {
         for i in 0..N {
             let product0 = u64::from(MULTIPLIERS[0]) * u64::from(c[0][i]);
@@ -50,7 +50,7 @@ impl Routine for Blocks {
 /// The blocks `first ..` of a stream: the seed is the key, the offset the upper half of the counter. Every (seed, offset) is a stream of its
 /// own, of 2^64 blocks.
 #[inline(always)]
-pub(super) fn blocks(seed: u64, offset: u64, first: u64) -> Words {
+pub fn blocks(seed: u64, offset: u64, first: u64) -> Words {
     lanes(seed, offset, first)
 }
 

@@ -4,8 +4,6 @@ mod backward;
 mod cell;
 mod forward;
 mod parts;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Where along an axis the greatest or least element stands.
 
 use super::plan::{check_output, split};
-use crate::loops::plan::{LoopDims, Walk, iterations, order_and_merge};
+use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
 use crate::loops::work::{GRAIN, grain, look_at};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
@@ -9,6 +9,7 @@ use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::Extreme;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -103,6 +104,8 @@ float_keys!(f16 => i16, bf16 => i16, f32 => i32, f64 => i64);
 const TILE: usize = 256;
 /// Elements compared side by side.
 const LANES: usize = 32;
+/// Up to this length, rows that lie one after another are searched side by side, as columns.
+const SHORT_ROW: usize = 32;
 /// Elements of a row between looks at which lane leads.
 const BLOCK: usize = 1024;
 /// Pieces that a long row is searched in.
@@ -112,8 +115,9 @@ struct ArgPlan {
     outer: LoopDims<2>,
     len: usize,
     stride: usize,
-    /// Length of the columns' dimension, contiguous in the input, and its stride in the output; 0 where outputs are found one by one.
-    columns: (usize, usize),
+    /// The dimension of rows that are searched side by side, with its strides in the input and the output; of length 0 where outputs are found one by
+    /// one.
+    columns: LoopDim<2>,
     flip: i64,
     wide_output: bool,
 }
@@ -123,10 +127,11 @@ impl ArgPlan {
         if outer.iter().all(|d| d.len > 0) {
             order_and_merge(&mut outer);
         }
-        let last = outer.last().copied().filter(|d| d.stride[0] == 1 && d.len >= 8 && stride != 1);
+        let is_short = stride == 1 && len <= SHORT_ROW;
+        let last = outer.last().copied().filter(|d| d.len >= 8 && (is_short || d.stride[0] == 1 && stride != 1));
         // Columns count in u32.
-        let columns = last.filter(|_| len <= u32::MAX as usize).map_or((0, 0), |d| (d.len, d.stride[1]));
-        if columns.0 > 0 {
+        let columns = last.filter(|_| len <= u32::MAX as usize).unwrap_or(LoopDim { len: 0, stride: [0, 0] });
+        if columns.len > 0 {
             outer.pop();
         }
         let flip = if extreme == Extreme::Min { -1 } else { 0 };
@@ -134,7 +139,7 @@ impl ArgPlan {
     }
 
     fn tiles(&self) -> usize {
-        if self.columns.0 > 0 { self.columns.0.div_ceil(TILE) } else { 1 }
+        if self.columns.len > 0 { self.columns.len.div_ceil(TILE) } else { 1 }
     }
 
     /// # Safety
@@ -178,10 +183,10 @@ impl<T: ArgElem> Routine for ArgSearch<T> {
             // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
             unsafe {
                 let base = tensors.0.cast::<T>().add(from);
-                if plan.columns.0 > 0 {
+                if plan.columns.len > 0 {
                     let first = task % tiles * TILE;
-                    let width = TILE.min(plan.columns.0 - first);
-                    self.search_columns(base.add(first), width, tensors.1, to + first * plan.columns.1);
+                    let (width, [step, out_step]) = (TILE.min(plan.columns.len - first), plan.columns.stride);
+                    self.search_columns(base.add(first * step), width, tensors.1, to + first * out_step);
                 } else {
                     plan.write(tensors.1, to, self.search_row(base, 0..plan.len).1);
                 }
@@ -216,18 +221,28 @@ impl<T: ArgElem> ArgSearch<T> {
     }
 
     /// # Safety
-    /// `base` is valid for reading `width` elements at every multiple of the stride; `output` is the kernel's, and the outputs from
-    /// `to` on are the columns'.
+    /// `base` is valid for reading `width` elements, the columns' stride apart, at every multiple of the stride; `output` is the kernel's, and the
+    /// outputs from `to` on are the columns'.
     #[inline(always)]
     unsafe fn search_columns(&self, base: *const T, width: usize, output: *mut u8, to: usize) {
         let plan = &self.plan;
         let flip = T::Key::from_i64(plan.flip);
         let mut best = [T::Key::least(); TILE];
         let mut index = [0u32; TILE];
+        let mut gathered = [const { MaybeUninit::<T>::uninit() }; TILE];
         for row in 0..plan.len {
             look_at(row * TILE);
-            // SAFETY: the row lies within the input.
-            let elements = unsafe { std::slice::from_raw_parts(base.add(row * plan.stride), width) };
+            // SAFETY: the row lies within the input, and what is gathered of it are `width` elements.
+            let elements = unsafe {
+                let mut first = base.add(row * plan.stride);
+                if plan.columns.stride[0] != 1 {
+                    for (i, element) in gathered[..width].iter_mut().enumerate() {
+                        element.write(first.add(i * plan.columns.stride[0]).read());
+                    }
+                    first = gathered.as_ptr().cast();
+                }
+                std::slice::from_raw_parts(first, width)
+            };
             let leads = best.as_chunks_mut::<LANES>().0.iter_mut().zip(index.as_chunks_mut::<LANES>().0);
             let (chunks, rest) = elements.as_chunks::<LANES>();
             for (chunk, (best, index)) in chunks.iter().zip(leads) {
@@ -243,7 +258,7 @@ impl<T: ArgElem> ArgSearch<T> {
         }
         for (i, &index) in index[..width].iter().enumerate() {
             // SAFETY: `i` is below `width`, the columns' number, and outputs from `to` on are theirs.
-            unsafe { plan.write(output, to + i * plan.columns.1, index as usize) };
+            unsafe { plan.write(output, to + i * plan.columns.stride[1], index as usize) };
         }
     }
 }
@@ -359,8 +374,8 @@ impl<T: ArgElem> HostKernel for ArgKernel<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tensors = Tensors(inputs[0], outputs[0]);
         let search = &self.piece.0;
-        let task_work = search.plan.len * if search.plan.columns.0 > 0 { TILE } else { 1 };
-        if self.tasks == 1 && search.plan.columns.0 == 0 && search.plan.len > 4 * GRAIN {
+        let task_work = search.plan.len * if search.plan.columns.len > 0 { TILE } else { 1 };
+        if self.tasks == 1 && search.plan.columns.len == 0 && search.plan.len > 4 * GRAIN {
             // SAFETY: the tensors are those of this call, the only task is one row, and the output one element.
             unsafe { self.run_in_pieces(tensors) };
         } else {
@@ -373,6 +388,6 @@ impl<T: ArgElem> HostKernel for ArgKernel<T> {
 
     fn cost(&self) -> u64 {
         let plan = &self.piece.0.plan;
-        (iterations(&plan.outer) * plan.columns.0.max(1) * plan.len / 5) as u64
+        (iterations(&plan.outer) * plan.columns.len.max(1) * plan.len / 5) as u64
     }
 }

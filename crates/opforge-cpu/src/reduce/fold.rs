@@ -95,6 +95,16 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
         }
     }
 
+    /// Folds as many rows as there are lanes, `step` elements apart: each as [`fold_block`](Fold::fold_block) and [`fold_lanes`](Fold::fold_lanes) do,
+    /// into a lane of its own. None where that is no faster than one after the other.
+    ///
+    /// # Safety
+    /// The rows are valid for reading `len` elements.
+    #[inline(always)]
+    unsafe fn fold_rows<S: Simd>(self, _rows: *const Self::In, _step: usize, _len: usize) -> Option<Self::Vector<S>> {
+        None
+    }
+
     /// How many blocks are best folded at once where they are read from memory: 1 or [`STREAMS`].
     #[inline(always)]
     fn streams<S: Simd>() -> usize {
@@ -229,6 +239,22 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     #[inline(always)]
     fn fold_lanes<S: Simd>(self, v: VectorOf<E, S>) -> VectorOf<E, S> {
         Vector::splat_elem(v.fold(
+            #[inline(always)]
+            |a, b| self.reducer.combine(a, b),
+        ))
+    }
+    #[inline(always)]
+    unsafe fn fold_rows<S: Simd>(self, rows: *const E, step: usize, len: usize) -> Option<VectorOf<E, S>> {
+        if S::ISA == Isa::Portable {
+            return None;
+        }
+        let mut folded = [self.identity::<S>(); 16];
+        for (i, folded) in folded[..VectorOf::<E, S>::LANES].iter_mut().enumerate() {
+            // SAFETY: there is a row for each lane.
+            *folded = unsafe { self.fold_block::<S>(rows.add(i * step), len) };
+        }
+        Some(Vector::fold_each(
+            folded,
             #[inline(always)]
             |a, b| self.reducer.combine(a, b),
         ))

@@ -5,6 +5,8 @@ use opforge_core::{Error, Meta, Result};
 
 /// Rows shorter than this cost more to start than to fold.
 const LONG_ROW: usize = 32;
+/// The same of floats, many short rows of which are folded together.
+const LONG_ROW_OF_FLOATS: usize = 8;
 /// Contiguous columns narrower than this do not fill the vector loops.
 const WIDE: usize = 64;
 /// Elements of a tile of columns.
@@ -77,15 +79,20 @@ pub(super) fn check_output(op: &'static str, output: &Meta, kept: &LoopDims<2>) 
 impl Plan {
     /// Chooses the loops that read memory in order and fill vectors.
     pub fn new(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::choose(kept, reduced, true)
+        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW })
+    }
+
+    /// As [`Plan::new`], for what folds many short rows together.
+    pub fn of_floats(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
+        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_FLOATS })
     }
 
     /// As [`Plan::new`], but never [`Form::Narrow`], which needs accumulators that can be read from anywhere.
     pub fn without_narrow(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::choose(kept, reduced, false)
+        Self::choose(kept, reduced, Preferences { narrow: false, long_row: LONG_ROW })
     }
 
-    fn choose(mut kept: LoopDims<2>, mut reduced: LoopDims<1>, narrow: bool) -> Plan {
+    fn choose(mut kept: LoopDims<2>, mut reduced: LoopDims<1>, preferences: Preferences) -> Plan {
         let count = iterations(&reduced);
         let outputs = iterations(&kept);
         if count == 0 || outputs == 0 {
@@ -94,16 +101,30 @@ impl Plan {
         }
         order_and_merge(&mut kept);
         order_and_merge(&mut reduced);
-        let form = choose(&mut kept, &mut reduced, count, narrow);
+        let form = choose(&mut kept, &mut reduced, count, preferences);
         Plan { outer: kept, reduced, count, form }
     }
 }
 
+/// What a fold is good at.
+#[derive(Clone, Copy)]
+struct Preferences {
+    /// Whether [`Form::Narrow`] will do.
+    narrow: bool,
+    /// From this length on rows are folded as such.
+    long_row: usize,
+}
+
 /// Takes the form's own loops out of `kept` and `reduced`.
-fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize, narrow: bool) -> Form {
+fn choose(
+    kept: &mut LoopDims<2>,
+    reduced: &mut LoopDims<1>,
+    count: usize,
+    Preferences { narrow, long_row }: Preferences,
+) -> Form {
     if let Some(row) = reduced.last().copied()
         && row.stride == [1]
-        && (row.len >= LONG_ROW || kept.is_empty() && reduced.len() == 1)
+        && (row.len >= long_row || kept.is_empty() && reduced.len() == 1)
     {
         reduced.pop();
         return Form::Rows { len: row.len };

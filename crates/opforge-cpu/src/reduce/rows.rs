@@ -83,23 +83,60 @@ impl<F: Fold> Routine for Rows<F> {
 }
 
 impl<F: Fold> Rows<F> {
-    /// Outputs that are one block each.
+    /// Outputs that are one block each, run by run of rows that lie evenly apart.
     ///
     /// # Safety
     /// The tasks' rows of `len` elements are readable, their outputs writable.
     #[inline(always)]
     unsafe fn fold_short<S: Simd>(&self, job: &Job, tasks: Range<usize>, len: usize) {
-        let fold = self.fold;
-        let mut walk = Walk::new(&self.plan.outer, tasks.start);
-        for _ in tasks {
+        let outer = &self.plan.outer;
+        let (inner, outer) = match outer.split_last() {
+            Some((inner, outer)) => (*inner, outer),
+            None => (LoopDim { len: 1, stride: [0, 0] }, &outer[..]),
+        };
+        let mut walk = Walk::new(outer, tasks.start / inner.len.max(1));
+        let mut task = tasks.start;
+        while task < tasks.end {
+            let place = task % inner.len;
+            let count = (inner.len - place).min(tasks.end - task);
             let [from, to] = walk.offset();
             // SAFETY: the plan's offsets stay within the tensors.
             unsafe {
-                let result = fold.fold_block::<S>(job.input.cast::<F::In>().add(from), len);
-                let output = job.output.add(to * fold.out_size());
-                fold.finish::<S>(fold.fold_lanes::<S>(result), 1, self.plan.count, output, 1);
+                let input = job.input.cast::<F::In>().add(from + place * inner.stride[0]);
+                let output = job.output.add((to + place * inner.stride[1]) * self.fold.out_size());
+                self.fold_run::<S>(input, output, inner.stride, count, len);
             }
+            task += count;
             walk.step();
+        }
+    }
+
+    /// `count` outputs, each of one row: those are `steps[0]` elements apart, outputs `steps[1]`.
+    ///
+    /// # Safety
+    /// The rows of `len` elements are readable, their outputs writable.
+    #[inline(always)]
+    unsafe fn fold_run<S: Simd>(
+        &self,
+        input: *const F::In,
+        output: *mut u8,
+        steps: [usize; 2],
+        count: usize,
+        len: usize,
+    ) {
+        let (fold, lanes, mut row) = (self.fold, F::lanes::<S>(), 0);
+        while row < count {
+            // SAFETY: rows below `count` are the caller's.
+            unsafe {
+                let (rows, output) = (input.add(row * steps[0]), output.add(row * steps[1] * fold.out_size()));
+                let together = if row + lanes <= count { fold.fold_rows::<S>(rows, steps[0], len) } else { None };
+                let (result, n) = match together {
+                    Some(results) => (results, lanes),
+                    None => (fold.fold_lanes::<S>(fold.fold_block::<S>(rows, len)), 1),
+                };
+                fold.finish::<S>(result, n, self.plan.count, output, steps[1]);
+                row += n;
+            }
         }
     }
 

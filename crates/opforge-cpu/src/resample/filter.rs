@@ -7,7 +7,7 @@ use opforge_tile::forms::{Filter, Stretch};
 use super::taps::Taps;
 
 /// What each of `to` elements takes of `from` ones, at least one.
-pub(super) fn taps(stretch: &Stretch, from: usize, to: usize) -> Result<Taps> {
+pub fn taps(stretch: &Stretch, from: usize, to: usize) -> Result<Taps> {
     let map = Map { scale: stretch.scale.to_f64(), from, to, corners: stretch.corners };
     let mut taps = Taps::new(to)?;
     for i in 0..to {

@@ -2,12 +2,10 @@
 //! gradient.
 
 mod columns;
-mod filter;
+pub(crate) mod filter;
 mod lines;
 mod nearest;
 mod taps;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::memory::scratch::buffer;
 
 /// Which elements of one side of a dimension each element of the other is made of, and their weights, none of them 0.
 #[derive(Debug)]
-pub(super) struct Taps {
+pub struct Taps {
     /// Where each element's taps end.
     ends: Room<usize>,
     taps: Room<(usize, f64)>,

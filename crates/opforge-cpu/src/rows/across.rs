@@ -40,14 +40,14 @@ impl<E: StoredFloat, F: RowFn<K>, const K: usize> Routine for Across<E, F, K> {
 }
 
 /// As many rows as a vector has lanes, or fewer.
-struct ManyRows<'a, E: StoredFloat, S: Simd, const K: usize> {
-    places: Places<'a, E, K>,
-    len: usize,
+pub(super) struct ManyRows<'a, E: StoredFloat, S: Simd, const K: usize> {
+    pub places: Places<'a, E, K>,
+    pub len: usize,
     /// Rows: lanes from there on are of no meaning.
-    count: usize,
+    pub count: usize,
     /// A vector for each place.
-    kept: *mut E::Compute,
-    isa: PhantomData<S>,
+    pub kept: *mut E::Compute,
+    pub isa: PhantomData<S>,
 }
 
 impl<E: StoredFloat, S: Simd, const K: usize> Clone for ManyRows<'_, E, S, K> {

@@ -1,9 +1,10 @@
-//! Functions of rows ([`RowFn`]): one row at a time or, where rows lie side by side, as many as a vector has lanes. Either way what a row needs
-//! stays in a cache.
+//! Functions of rows ([`RowFn`]): one row at a time or, where rows lie side by side or are short, as many as a vector has lanes. Either way what a row
+//! needs stays in a cache.
 
 mod across;
 mod along;
 mod passes;
+mod turned;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::simd::stored::StoredFloat;
 use across::Across;
 pub(crate) use across::exact_sum;
 use along::Along;
+use turned::Turned;
 
 /// Tensors that a function of rows has at most, inputs and outputs together.
 const TENSORS: usize = 6;
@@ -115,6 +117,8 @@ impl Space {
     }
 }
 
+/// Up to this length, rows that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does not.
+const SHORT: usize = 64;
 /// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
 const COLUMNS: usize = MAX_LANES;
 
@@ -141,6 +145,13 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
     }
     let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
     let is_flat = space.along.stride[..tensors].iter().all(|&stride| stride == 1);
+    if let Some(next) = space.outer.last().copied().filter(|next| is_flat && len <= SHORT && next.len >= COLUMNS) {
+        space.outer.pop();
+        let tasks = iterations(&space.outer) * next.len.div_ceil(COLUMNS);
+        let memory = (tensors + usize::from(F::KEEPS)) * len * MAX_LANES * size;
+        let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
+        return prepare(Turned { rows, next }, tasks, len * COLUMNS, memory);
+    }
     let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
     if is_flat {
         prepare(Along::<_, _, K, true>(rows), tasks, len, memory)

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use super::{Combine, Running, walk_lanes};
 use crate::copy::Axis;
-use crate::simd::{Isa, Routine, Simd, resolve};
+use crate::simd::{Isa, Routine, Simd, convert, resolve};
 
 /// [`walk_lanes`] by pieces, which are widened before the walk and rounded after it: in the walk itself, where an element follows the other, that would
 /// be most of the time.
@@ -82,22 +82,18 @@ impl<T: Running<Wide = f64>> Routine for Round<T> {
 /// The number, exactly.
 #[inline(always)]
 pub(super) fn widen_bf16(x: bf16) -> f64 {
-    f64::from(f32::from_bits(u32::from(x.to_bits()) << 16))
+    f64::from(convert::widen_bf16(x))
 }
 
-/// The number, exactly: its bits as those of an f32 whose exponent is 112 too small.
+/// The number, exactly.
 #[inline(always)]
 pub(super) fn widen_f16(x: f16) -> f64 {
-    let bits = u32::from(x.to_bits());
-    let (sign, magnitude) = ((bits & 0x8000) << 16, bits & 0x7fff);
-    let scaled = f32::from_bits(magnitude << 13) * f32::from_bits((127 + 112) << 23);
-    let no_number = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
-    f64::from(f32::from_bits(scaled.to_bits() | no_number | sign))
+    f64::from(convert::widen_f16(x))
 }
 
 /// The nearest bf16, the even one of two.
 #[inline(always)]
-pub(super) fn round_bf16(x: f64) -> bf16 {
+pub fn round_bf16(x: f64) -> bf16 {
     let bits = to_odd(x).to_bits();
     let nearest = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
     bf16::from_bits(if x.is_nan() { bits >> 16 | 0x40 } else { nearest } as u16)
@@ -105,7 +101,7 @@ pub(super) fn round_bf16(x: f64) -> bf16 {
 
 /// The nearest f16, the even one of two.
 #[inline(always)]
-pub(super) fn round_f16(x: f64) -> f16 {
+pub fn round_f16(x: f64) -> f16 {
     let bits = to_odd(x).to_bits();
     let (sign, magnitude) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let nearest = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
@@ -125,51 +121,4 @@ fn to_odd(x: f64) -> f32 {
     let beyond = u32::from(back.abs() > x.abs());
     let inexact = u32::from(back != x && x.is_finite());
     f32::from_bits((near.to_bits() - (beyond & inexact)) | inexact)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn same(got: f64, want: f64) -> bool {
-        got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan())
-    }
-
-    #[test]
-    fn every_half_widens_to_itself() {
-        for bits in 0..=u16::MAX {
-            let (h, b) = (f16::from_bits(bits), bf16::from_bits(bits));
-            assert!(same(widen_f16(h), h.to_f64()), "{bits:x}");
-            assert!(same(widen_bf16(b), b.to_f64()), "{bits:x}");
-        }
-    }
-
-    /// All steps between neighbours: both ends, the middle, which goes to the even one, and the next f64 on either side of it. The greatest number's
-    /// neighbour is infinity, half as far away as the next power of two.
-    fn check_steps<T: Copy>(infinity: u16, of: impl Fn(u16) -> T, widen: impl Fn(T) -> f64, round: impl Fn(f64) -> T) {
-        let value = |bits: u16| {
-            if bits == infinity { 2.0 * widen(of(bits - 1)) - widen(of(bits - 2)) } else { widen(of(bits)) }
-        };
-        for bits in 0..infinity {
-            let (low, high) = (value(bits), value(bits + 1));
-            let middle = low / 2.0 + high / 2.0;
-            let even = bits + bits % 2;
-            for (x, want) in [(low, bits), (middle.next_down(), bits), (middle, even), (middle.next_up(), bits + 1)] {
-                for (x, want) in [(x, want), (-x, want | 0x8000)] {
-                    assert!(same(widen(round(x)), widen(of(want))), "{x:e}: {:e}", widen(round(x)));
-                }
-            }
-        }
-        for x in [1e300, f64::MAX, f64::INFINITY] {
-            assert_eq!([round(x), round(-x)].map(&widen), [f64::INFINITY, -f64::INFINITY]);
-        }
-        assert!(widen(round(f64::NAN)).is_nan());
-        assert!(same(widen(round(-f64::MIN_POSITIVE)), -0.0));
-    }
-
-    #[test]
-    fn numbers_round_to_the_nearest() {
-        check_steps(0x7c00, f16::from_bits, widen_f16, round_f16);
-        check_steps(0x7f80, bf16::from_bits, widen_bf16, round_bf16);
-    }
 }

@@ -25,6 +25,23 @@ pub struct WidenF8<T>(pub PhantomData<T>);
 /// Rounds f32 to [`F8E4M3`] or [`F8E5M2`].
 pub struct NarrowF8<T>(pub PhantomData<T>);
 
+/// The same number.
+#[inline(always)]
+pub fn widen_bf16(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
+}
+
+/// The same number, without branches. Moves exponent and mantissa into place and corrects the exponent's bias by a multiplication, which is exact also for
+/// subnormals.
+#[inline(always)]
+pub fn widen_f16(x: f16) -> f32 {
+    const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    let bits = u32::from(x.to_bits());
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * REBIAS;
+    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+}
+
 impl Routine for WidenF16 {
     type Args = (*const f16, *mut f32, usize);
     type Output = ();

@@ -153,6 +153,40 @@ pub trait Vector: Float<Mask: VectorMask> {
         }
         all.first_lane()
     }
+    /// What [`fold`](Vector::fold) makes of each of the first `LANES` vectors, bit for bit: of the first in the first lane. `combine` must be
+    /// `#[inline(always)]`.
+    #[inline(always)]
+    fn fold_each(mut vectors: [Self; 16], combine: impl Fn(Self, Self) -> Self) -> Self {
+        let mut half = Self::LANES / 2;
+        while half > 0 {
+            for i in 0..half {
+                let [lower, upper] = vectors[i].interleaved(vectors[i + half], half);
+                vectors[i] = combine(lower, upper);
+            }
+            half /= 2;
+        }
+        vectors[0]
+    }
+    /// Lane `j` of vector `i` as lane `i` of vector `j`, of the first `LANES`.
+    #[inline(always)]
+    fn transposed(mut vectors: [Self; 16]) -> [Self; 16] {
+        let mut half = Self::LANES / 2;
+        while half > 0 {
+            for i in (0..Self::LANES).filter(|i| i & half == 0) {
+                [vectors[i], vectors[i + half]] = vectors[i].interleaved(vectors[i + half], half);
+            }
+            half /= 2;
+        }
+        vectors
+    }
+    /// The lanes of this vector and of another whose numbers lack the bit `half`, and those whose numbers have it: the other's where the place has
+    /// the bit.
+    #[inline(always)]
+    fn interleaved(self, other: Self, half: usize) -> [Self; 2] {
+        let bit = Self::numbers() & Bits::splat(half as i64);
+        let lower = (Self::numbers() ^ bit) + (bit << (Self::LANES / half).ilog2());
+        [self.lookup(other, lower), self.lookup(other, lower + Bits::splat(half as i64))]
+    }
     /// The first lane.
     #[inline(always)]
     fn first_lane(self) -> Self::Elem {

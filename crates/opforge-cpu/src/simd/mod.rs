@@ -63,8 +63,6 @@ mod neon;
 #[cfg(not(target_arch = "aarch64"))]
 mod portable;
 pub(crate) mod stored;
-#[cfg(test)]
-mod tests;
 
 use float::by_lanes;
 pub use float::{FloatElem, Vector, VectorMask};

@@ -168,6 +168,3 @@ unsafe fn write_index(wide: bool, to: *mut u8, index: u32) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

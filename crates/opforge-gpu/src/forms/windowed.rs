@@ -20,6 +20,9 @@ pub(crate) fn windowed(call: &Call<'_>, form: &Windowed) -> Result<Program> {
         &Windowed::Greatest { ref windows, spatial } => pool::greatest(call, windows, spatial),
         &Windowed::Spread { ref windows, spatial } => pool::spread(call, windows, spatial),
         &Windowed::Resample { ref how, spatial, gradient } => resample::resample(call, how, spatial, gradient),
+        Windowed::Sample { .. } => {
+            Err(call.refuse("form", format!("{form:?}"), "what is composed where it has no kernel"))
+        }
     }
 }
 

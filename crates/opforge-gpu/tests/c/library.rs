@@ -54,7 +54,8 @@ impl Source {
             std::fs::write(&source, format!("{}\n{declared}\n{}", print::c_prelude(), kernels.join("\n")))
                 .expect("a file");
             let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-            let arguments = ["-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-o"];
+            // To optimise the kernels takes longer than to run them.
+            let arguments = ["-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-o"];
             let run = Command::new(&compiler).args(arguments).arg(path(i)).arg(&source).arg("-lm").spawn();
             run.unwrap_or_else(|error| panic!("{compiler}: {error}"))
         };

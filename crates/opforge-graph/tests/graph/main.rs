@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod dynamic;
 mod followed;
 mod function;
 mod inside;

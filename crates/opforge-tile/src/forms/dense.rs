@@ -25,6 +25,8 @@ pub enum Dense {
     Qr,
     /// `R` of [`Dense::Qr`] alone.
     QrR,
+    /// The reflections of [`Dense::Qr`], `[m, n]`, with `R` on and above the diagonal, and their factors, `[k]`, as LAPACK's `geqrf` gives them.
+    Reflections,
     /// `U`, `[m, k]`, the singular values in descending order, and `V^T`, `[k, n]`; or `[m, m]` and `[n, n]`, as the outputs say.
     Svd,
     /// The singular values.

@@ -7,6 +7,7 @@ mod index;
 mod network;
 mod norm;
 mod portion;
+mod sample;
 mod window;
 
 use opforge_core::{Layout, Scalar};
@@ -18,6 +19,7 @@ pub use index::{Combine, Index, Indices, OnMax};
 pub use network::{Attention, CellKind, Recurrent};
 pub use norm::{Normalize, Over};
 pub use portion::{Portion, Segment};
+pub use sample::{Between, Outside, Sampled, Sampling};
 pub use window::{
     Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Stretches, Window, Windowed, Windows,
 };

@@ -3,6 +3,8 @@
 use opforge_core::Scalar;
 use opforge_macros::Attributes;
 
+use super::{Sampled, Sampling};
+
 /// The most spatial dimensions.
 pub const MAX_SPATIAL: usize = 3;
 
@@ -156,5 +158,12 @@ pub enum Windowed {
         spatial: usize,
         /// Whether the input is a gradient of the new elements, and the output that of the old ones.
         gradient: bool,
+    },
+    /// Images at the places of a grid.
+    Sample {
+        /// How.
+        sampling: Sampling,
+        /// What is computed.
+        part: Sampled,
     },
 }

@@ -48,12 +48,7 @@ impl<D: Distribution> Plain for DrawOp<D> {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let rank = self.shape.rank();
-        AxisMap {
-            inputs: vec![SmallVec::from_elem(None, inputs[0].rank())],
-            outputs: vec![(0..rank).map(|d| Some(d as Axis)).collect()],
-            roles: SmallVec::from_elem(Role::Placed, rank),
-        }
+        drawn_axes(inputs, self.shape.rank())
     }
 
     fn form(&self) -> Lowering {
@@ -62,6 +57,18 @@ impl<D: Distribution> Plain for DrawOp<D> {
 
     fn form_of_part(&self, place: &Place) -> Lowering {
         Lowering::Random(Draws { random: self.distribution.form(), portion: place.of_output(0).cloned() })
+    }
+}
+
+/// How axes flow from a key, and from tensors of the result's rank beside it, to what is drawn: each element depends on its place.
+pub(crate) fn drawn_axes(inputs: &[&Meta], rank: usize) -> AxisMap {
+    let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
+    let key = SmallVec::from_elem(None, inputs[0].rank());
+    let beside = inputs[1..].iter().map(|_| names.clone());
+    AxisMap {
+        inputs: std::iter::once(key).chain(beside).collect(),
+        outputs: vec![names.clone()],
+        roles: SmallVec::from_elem(Role::Placed, rank),
     }
 }
 

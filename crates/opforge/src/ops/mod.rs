@@ -43,12 +43,12 @@ catalogue! {
     fourier { dft }
     /// Linear algebra: products, factorisations and solutions of systems.
     linalg {
-        cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr,
+        cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, geqrf, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr,
         slogdet, solve, solve_triangular, svd, svdvals,
     }
     /// What neural networks are made of.
     nn {
-        avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, interpolate, layer_norm, log_softmax, lstm, max_pool2d,
+        avg_pool2d, batch_norm, convolution, cross_entropy, grid_sample, group_norm, interpolate, layer_norm, log_softmax, lstm, max_pool2d,
         rms_norm, scaled_dot_product_attention, softmax,
     }
     /// Steps of optimizers: a parameter and its state, changed by a gradient in one pass over memory.

@@ -98,3 +98,29 @@ fn debug_is_one_line() -> Result<()> {
     assert_eq!(format!("{:?}", numbers(10)?), "Tensor[dims 10; i64]");
     Ok(())
 }
+
+#[test]
+fn the_notation_follows_the_numbers() -> Result<()> {
+    let cases: [(&[f64], &str, &str); 11] = [
+        (&[42.0, 1.0], "42.", "42."),
+        (&[0.0], "0.", "0."),
+        (&[-0.5, 2.0], "-0.5000", "-0.5000"),
+        (&[0.5, 500.0], "0.5000", "0.5000"),
+        (&[1.0, 1001.0], "1.0000e0", "1.0000e+00"),
+        (&[-1.0, 1000.0], "-1.", "-1."),
+        (&[2e8], "2.0000e8", "2.0000e+08"),
+        (&[9e-5], "9.0000e-5", "9.0000e-05"),
+        (&[1e-100, 0.0], "1.0000e-100", "1.0000e-100"),
+        (&[f64::NAN, 1.5], "NaN", "nan"),
+        (&[f64::NEG_INFINITY, 1.0], "-inf", "-inf"),
+    ];
+    for (values, rust, python) in cases {
+        let tensor = Tensor::new(values, &Device::Cpu)?;
+        for (style, expected) in [(Style::Rust, rust), (Style::Python, python)] {
+            let text = text(&tensor, style, 0, &PrinterOptions::default())?;
+            let first = text.trim_matches(['[', ']']).split(',').next().unwrap_or_default().trim();
+            assert_eq!(first, expected, "{values:?}");
+        }
+    }
+    Ok(())
+}

@@ -120,6 +120,39 @@ fn files_as_numpy_writes_them() -> Result<()> {
 }
 
 #[test]
+fn headers_are_dictionaries_as_python_writes_them() -> Result<()> {
+    let text = "{\"descr\":'|u1','shape':( 1L ,2L) , \"fortran_order\":False } \n";
+    assert_eq!(Tensor::from_npy_bytes(&file(text, &[3, 4]))?.to_vec2::<u8>()?, [[3, 4]]);
+    let (incomplete, unknown) = ("a header without descr", "header entry \"a\"");
+    let cases = [
+        ("{}", incomplete),
+        ("{'a': (3, 4), } \n", unknown),
+        ("{\"a\":True,'b':()}", unknown),
+        ("{'a': (3L,)}", unknown),
+        ("{'a': [('x', '<f4')]}", unknown),
+        ("{'descr': [('x', '<f4')]}", "records"),
+    ];
+    let no_dictionaries = [
+        "{'a': (-1,)}",
+        "{'a': (99999999999999999999,)}",
+        "{'a': (3, 4}",
+        "{'a' 3}",
+        "{'a': True} x",
+        "{'a': 'b\\'c'}",
+        "{'a",
+        "",
+    ];
+    let error = |text: &str| Tensor::from_npy_bytes(&file(text, &[0; 8])).unwrap_err().to_string();
+    for (text, part) in cases {
+        assert!(error(text).contains(part), "{text}: {}", error(text));
+    }
+    for text in no_dictionaries {
+        assert!(error(text).contains(&format!("header {text:?}")), "{text}: {}", error(text));
+    }
+    Ok(())
+}
+
+#[test]
 fn malformed_npy_files_are_refused() -> Result<()> {
     let good = header("<f4", "False", "(2,)");
     let whole = file(&good, &[0; 8]);

@@ -6,6 +6,7 @@ mod networks;
 mod norms;
 mod random;
 mod runs;
+mod samples;
 mod waves;
 mod windows;
 

@@ -75,9 +75,7 @@ def _reflections(X):
 
 def _factors_of_reflections(Q):
     """What `_reflections` takes for an orthogonal matrix."""
-    from ..._functional.factors import geqrf
-
-    A, tau = geqrf(Q)
+    A, tau = _C.geqrf(Q)
     diagonal = A.diagonal(dim1=-2, dim2=-1)
     signs = diagonal.real.sign().to(A.dtype)
     diagonal.copy_(_C.where(tau == 0, -signs, signs))

@@ -1,55 +1,13 @@
-//! Images sampled where a grid says, and grids of affine maps.
+//! Grids of affine maps, and images sampled where a grid says, composed of other operators.
+
+use opforge_tile::forms::{Between, Outside, Sampling};
 
 use crate::functional as f;
 use crate::ops::prelude::*;
 
-functions! { grid_sample, affine_grid }
+functions! { affine_grid }
 
-/// `input`, `[n, channels, height, width]` or `[n, channels, depth, height, width]`, at the places of `grid`, `[n, .., 2]` or `[n, .., 3]`: x, y (and
-/// z) from -1 to 1, which are the centres of the corners with `align_corners`, else the outer edges. `mode` is `"bilinear"`, `"nearest"`
-/// or, in two dimensions, `"bicubic"`; beyond the edges lie zeros, with `padding_mode` `"border"` what is at the border, with
-/// `"reflection"` the mirror's image.
-///
-/// # Errors
-/// For shapes and dtypes that do not go together, images without elements, and other modes.
-///
-/// ```
-/// # use opforge::{Device, Tensor, functional as f};
-/// let x = Tensor::new(&[[[[1f32, 2.0], [3.0, 4.0]]]], &Device::Cpu)?;
-/// let grid = Tensor::new(&[[[[0f32, 0.0], [1.0, -1.0]]]], &Device::Cpu)?;
-/// let y = f::grid_sample(&x, &grid, "bilinear", "zeros", Some(true))?;
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 2.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(mode = "bilinear", padding_mode = "zeros", align_corners = None)]
-#[python(nn)]
-pub fn grid_sample(
-    input: &Tensor,
-    grid: &Tensor,
-    mode: &str,
-    padding_mode: &str,
-    align_corners: Option<bool>,
-) -> Result<Tensor> {
-    check(input, grid)?;
-    let taps = taps(mode, input.rank() - 2)?;
-    let edge = Edge::new(padding_mode, align_corners.unwrap_or(false))?;
-    let places = grid.to_dtype(working(input.dtype()))?;
-    let points: usize = grid.dims()[1..grid.rank() - 1].iter().product();
-    // x comes first in the grid, last among the dimensions.
-    let along = |d: usize| {
-        let place = places.get_on_dim(grid.rank() - 1, input.rank() - 1 - d)?.reshape((grid.dims()[0], 1, points))?;
-        taps(&Line { len: input.dims()[d], edge }, &place)
-    };
-    let along = (2..input.rank()).map(along).collect::<Result<Vec<_>>>()?;
-    let mut sampled = weighted(input, &along)?;
-    if mode == "nearest" {
-        sampled = f::constant_in(sampled, &[grid])?;
-    }
-    let out = input.dims()[..2].iter().chain(&grid.dims()[1..grid.rank() - 1]).copied().collect::<Vec<_>>();
-    sampled.to_dtype(input.dtype())?.reshape(out)
-}
-
-/// The grid for [`grid_sample`] that affine maps `theta`, `[n, 2, 3]` or `[n, 3, 4]`, give for images of the size `[n, channels, height, width]` or
+/// The grid for [`grid_sample`](fn@crate::functional::grid_sample) that affine maps `theta`, `[n, 2, 3]` or `[n, 3, 4]`, give for images of the size `[n, channels, height, width]` or
 /// `[n, channels, depth, height, width]`.
 ///
 /// # Errors
@@ -81,18 +39,23 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: Option<bool>) ->
     base.broadcast_matmul(&theta.transpose(1, 2)?)?.reshape(out)
 }
 
-fn check(input: &Tensor, grid: &Tensor) -> Result<()> {
-    let (x, g) = (input.dims(), grid.dims());
-    let fits = matches!(x.len(), 4 | 5) && g.len() == x.len() && g[0] == x[0] && g[x.len() - 1] == x.len() - 2;
-    if !fits || x[2..].contains(&0) {
-        let accepted =
-            "[n, channels, height, width] and [n, .., 2], or [n, channels, depth, height, width] and [n, .., 3]";
-        return Err(Error::shapes("grid_sample", input.shape(), grid.shape(), accepted));
+/// [`grid_sample`](fn@crate::functional::grid_sample) where it has no kernel, and where its gradient is differentiated; arguments are checked.
+#[track_caller]
+pub(crate) fn sampled(input: &Tensor, grid: &Tensor, sampling: Sampling) -> Result<Tensor> {
+    let places = grid.to_dtype(working(input.dtype()))?;
+    let points: usize = grid.dims()[1..grid.rank() - 1].iter().product();
+    // x comes first in the grid, last among the dimensions.
+    let along = |d: usize| {
+        let place = places.get_on_dim(grid.rank() - 1, input.rank() - 1 - d)?.reshape((grid.dims()[0], 1, points))?;
+        Line { len: input.dims()[d], sampling }.taps(&place)
+    };
+    let along = (2..input.rank()).map(along).collect::<Result<Vec<_>>>()?;
+    let mut sampled = weighted(input, &along)?;
+    if sampling.between == Between::Nearest {
+        sampled = f::constant_in(sampled, &[grid])?;
     }
-    match input.dtype() == grid.dtype() && input.dtype().is_float() {
-        true => Ok(()),
-        false => Err(Error::dtypes("grid_sample", input.dtype(), grid.dtype())),
-    }
+    let out = input.dims()[..2].iter().chain(&grid.dims()[1..grid.rank() - 1]).copied().collect::<Vec<_>>();
+    sampled.to_dtype(input.dtype())?.reshape(out)
 }
 
 /// The dtype in which places are told: half precision cannot count pixels.
@@ -113,46 +76,26 @@ fn centres(like: &Tensor, spatial: &[usize], d: usize, corners: bool) -> Result<
     Tensor::from_iter((0..n).map(at), like.device())?.to_dtype(like.dtype())?.reshape(shape)?.broadcast_as(spatial)
 }
 
-/// What lies beyond the edges.
-#[derive(Clone, Copy, PartialEq)]
-enum Beyond {
-    Zeros,
-    Border,
-    Reflection,
-}
-
-#[derive(Clone, Copy)]
-struct Edge {
-    beyond: Beyond,
-    corners: bool,
-}
-
-impl Edge {
-    fn new(padding_mode: &str, corners: bool) -> Result<Self> {
-        let beyond = match padding_mode {
-            "zeros" => Beyond::Zeros,
-            "border" => Beyond::Border,
-            "reflection" => Beyond::Reflection,
-            other => {
-                let accepted = "\"zeros\", \"border\" or \"reflection\"";
-                return Err(Error::value("grid_sample", "padding_mode", other, accepted));
-            }
-        };
-        Ok(Edge { beyond, corners })
-    }
-}
-
 /// A dimension of the image.
 struct Line {
     len: usize,
-    edge: Edge,
+    sampling: Sampling,
 }
 
 impl Line {
+    /// What samples at these positions are made of.
+    fn taps(&self, place: &Tensor) -> Result<Vec<Tap>> {
+        match self.sampling.between {
+            Between::Nearest => nearest(self, place),
+            Between::Linear => linear(self, place),
+            Between::Cubic => cubic(self, place),
+        }
+    }
+
     /// Positions from -1 to 1 in elements.
     fn elements(&self, place: &Tensor) -> Result<Tensor> {
         let n = self.len as f64;
-        if self.edge.corners {
+        if self.sampling.corners {
             place.affine(0.5 * (n - 1.0), 0.5 * (n - 1.0))
         } else {
             place.affine(0.5 * n, 0.5 * (n - 1.0))
@@ -161,10 +104,10 @@ impl Line {
 
     /// Positions brought inside, unless zeros lie outside.
     fn inside(&self, at: &Tensor) -> Result<Tensor> {
-        match self.edge.beyond {
-            Beyond::Zeros => Ok(at.clone()),
-            Beyond::Border => self.clipped(at),
-            Beyond::Reflection => self.clipped(&self.reflected(at)?),
+        match self.sampling.outside {
+            Outside::Zeros => Ok(at.clone()),
+            Outside::Border => self.clipped(at),
+            Outside::Reflection => self.clipped(&self.reflected(at)?),
         }
     }
 
@@ -177,7 +120,7 @@ impl Line {
 
     /// Between mirrors, in the corners' centres or on the outer edges: a zigzag.
     fn reflected(&self, at: &Tensor) -> Result<Tensor> {
-        let (low, span) = if self.edge.corners { (0.0, (self.len - 1) as f64) } else { (-0.5, self.len as f64) };
+        let (low, span) = if self.sampling.corners { (0.0, (self.len - 1) as f64) } else { (-0.5, self.len as f64) };
         if span == 0.0 {
             return at.zeros_like();
         }
@@ -205,21 +148,6 @@ impl Line {
 struct Tap {
     place: Tensor,
     share: Tensor,
-}
-
-type Taps = fn(&Line, &Tensor) -> Result<Vec<Tap>>;
-
-fn taps(mode: &str, spatial: usize) -> Result<Taps> {
-    match (mode, spatial) {
-        ("nearest", _) => Ok(nearest),
-        ("bilinear", _) => Ok(linear),
-        ("bicubic", 2) => Ok(cubic),
-        (other, n) => {
-            let accepted =
-                if n == 2 { "\"bilinear\", \"nearest\" or \"bicubic\"" } else { "\"bilinear\" or \"nearest\"" };
-            Err(Error::value("grid_sample", "mode", other, accepted))
-        }
-    }
 }
 
 fn nearest(line: &Line, place: &Tensor) -> Result<Vec<Tap>> {

@@ -6,7 +6,7 @@ mod conv;
 pub(crate) mod conv_arguments;
 mod ctc;
 mod dropouts;
-mod grid;
+pub(crate) mod grid;
 mod image_blocks;
 mod instance_norm;
 mod loss;

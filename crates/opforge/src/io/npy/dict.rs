@@ -95,31 +95,3 @@ impl<'a> Rest<'a> {
         Some(number)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dictionaries_as_python_writes_them() {
-        let numbers = |n: &[usize]| Entry::Numbers(n.to_vec());
-        let cases: &[(&str, Option<Dict<'_>>)] = &[
-            ("{}", Some(vec![])),
-            ("{'a': (3, 4), } \n", Some(vec![("a", numbers(&[3, 4]))])),
-            ("{\"a\":True,'b':()}", Some(vec![("a", Entry::Bool(true)), ("b", numbers(&[]))])),
-            ("{'a': (3L,)}", Some(vec![("a", numbers(&[3]))])),
-            ("{'a': [('x', '<f4')]}", Some(vec![("a", Entry::List)])),
-            ("{'a': (-1,)}", None),
-            ("{'a': (99999999999999999999,)}", None),
-            ("{'a': (3, 4}", None),
-            ("{'a' 3}", None),
-            ("{'a': True} x", None),
-            ("{'a': 'b\\'c'}", None),
-            ("{'a", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(&parse_dict(text), expected, "{text}");
-        }
-    }
-}

@@ -5,6 +5,7 @@ use opforge_tile::forms::{Average, Divisor, MAX_SPATIAL, Window, Windowed, Windo
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
+use crate::ops::reduce::mean::Mean;
 
 /// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
@@ -34,8 +35,12 @@ impl Operator for AvgPool {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let &AvgPool { average, spatial, gradient, .. } = self;
+        let is_mean = !gradient && !matches!(average.divisor, Divisor::Number(_));
+        if let (true, Some(axes)) = (is_mean, whole_planes(average.windows, spatial, inputs[0], outputs[0])) {
+            return Ok(Lowering::Reduce(Reduce::numbers(Mean, &axes)));
+        }
         Ok(Lowering::Windowed(Windowed::Average { average, spatial, gradient }))
     }
 
@@ -45,6 +50,13 @@ impl Operator for AvgPool {
         let op = AvgPool { lengths, gradient: !self.gradient, ..self.clone() };
         Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?])?)])
     }
+}
+
+/// The last `spatial` dimensions, where adaptive windows are one over each plane: a reduction.
+pub(super) fn whole_planes(windows: Windows, spatial: usize, x: &Meta, y: &Meta) -> Option<Vec<usize>> {
+    let axes = x.rank() - spatial..x.rank();
+    let is_one = matches!(windows, Windows::Adaptive) && y.dims()[axes.clone()].iter().all(|&n| n == 1);
+    is_one.then(|| axes.collect())
 }
 
 /// The averages under sliding or adaptive windows.
@@ -114,6 +126,8 @@ pub(super) fn pool_cases() -> Vec<PoolCase> {
         case(&[1, 2, 3, 4, 2], &[1, 2, 2, 2, 1], Some([2, 2, 0, 1])),
         case(&[2, 1, 7], &[2, 1, 3], None),
         case(&[1, 2, 5, 3], &[1, 2, 3, 4], None),
+        case(&[1, 2, 6, 5], &[1, 2, 2, 2], None),
+        case(&[2, 1, 3, 4], &[2, 1, 1, 1], None),
     ]
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn class_loss(
     if smoothing > 0.0 {
         loss = loss.affine(1.0 - smoothing, 0.0)?.add(&terms.even(log, weight)?.affine(smoothing, 0.0)?)?;
     }
-    reduce.apply(loss, |loss| loss.sum_all()?.div(&terms.share.sum_all()?))
+    reduce.apply(loss, |loss| loss.sum_all()?.div(&terms.total(loss.dtype())?))
 }
 
 /// The logarithms times the weights of their classes.
@@ -167,8 +167,8 @@ struct Terms {
     dim: usize,
     /// The classes, with a dimension for them, ignored ones replaced by 0.
     index: Tensor,
-    /// Each element's weight, 0 where it is ignored.
-    share: Tensor,
+    /// Each element's weight, if there are weights: 0 where it is ignored.
+    share: Option<Tensor>,
     /// Whether the element is not ignored.
     counted: Tensor,
 }
@@ -181,10 +181,10 @@ impl Terms {
         let counted = target.ne(ignore)?;
         let safe = where_cond(&counted, (&target).into(), 0i64.into())?;
         let share = match weight {
-            None => counted.to_dtype(dtype)?,
+            None => None,
             Some(weight) if weight.dims() == [log.dims()[dim]] => {
                 let each = weight.to_dtype(dtype)?.index_select(&safe.flatten_all()?, 0)?;
-                each.reshape(safe.shape())?.mul(&counted.to_dtype(dtype)?)?
+                Some(each.reshape(safe.shape())?.mul(&counted.to_dtype(dtype)?)?)
             }
             Some(weight) => {
                 return Err(wrong_shape("cross_entropy", "weight", weight.shape(), format!("[{}]", log.dims()[dim])));
@@ -196,14 +196,23 @@ impl Terms {
     /// The weighted negative logarithm of each right class's probability.
     #[track_caller]
     fn nll(&self, picked: &Tensor) -> Result<Tensor> {
-        let picked = picked.squeeze(self.dim)?;
-        self.unless_ignored(&picked.mul(&self.share)?.neg()?)
+        let mut loss = picked.squeeze(self.dim)?.neg()?;
+        if let Some(share) = &self.share {
+            loss = loss.mul(share)?;
+        }
+        self.unless_ignored(&loss)
     }
 
     /// The losses, or 0 where an element is ignored, whatever its scores.
     #[track_caller]
     fn unless_ignored(&self, loss: &Tensor) -> Result<Tensor> {
-        where_cond(&self.counted, loss.into(), (&loss.zeros_like()?).into())
+        where_cond(&self.counted, loss.into(), 0.0.into())
+    }
+
+    /// The weight of all elements.
+    #[track_caller]
+    fn total(&self, dtype: DType) -> Result<Tensor> {
+        self.share.as_ref().map_or_else(|| self.counted.to_dtype(dtype)?.sum_all(), Tensor::sum_all)
     }
 
     /// The loss of a target that gives all classes the same share.

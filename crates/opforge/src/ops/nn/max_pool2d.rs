@@ -2,10 +2,11 @@
 
 use opforge_tile::forms::{Windowed, Windows};
 
-use super::avg_pool2d::{PoolCase, pool_cases};
+use super::avg_pool2d::{PoolCase, pool_cases, whole_planes};
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
+use crate::ops::reduce::amax::Extremum;
 
 /// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, if asked for, in i64, their places
 /// among the elements of those dimensions.
@@ -45,7 +46,12 @@ impl Operator for MaxPool {
         plane_axes(inputs, self.spatial, 1 + usize::from(self.places))
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        // Maxima of truths are no pooling.
+        let is_maximum = !self.places && inputs[0].dtype != DType::Bool;
+        if let (true, Some(axes)) = (is_maximum, whole_planes(self.windows, self.spatial, inputs[0], outputs[0])) {
+            return Ok(Lowering::Reduce(Reduce::numbers(Extremum::<true>, &axes)));
+        }
         Ok(Lowering::Windowed(Windowed::Greatest { windows: self.windows, spatial: self.spatial }))
     }
 

@@ -61,7 +61,10 @@ impl Operator for Attention {
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let ([q, k, v], grad) = ([ctx.input(0)?, ctx.input(1)?, ctx.input(2)?], ctx.grad(0)?);
         let mask = if ctx.input_count() > 3 { Some(ctx.input(3)?) } else { None };
-        let mut grads: Grads = if is_grad_enabled() {
+        let mut grads: Grads = if q.elem_count() == 0 {
+            // Nobody looks at keys and values: their gradients are sums of nothing.
+            [&q, &k, &v].into_iter().map(|t| t.zeros_like().map(Some)).collect::<Result<_>>()?
+        } else if is_grad_enabled() {
             self.composed_grads([&q, &k, &v], mask.as_ref(), &grad)?
         } else {
             let inputs: SmallVec<[&Tensor; 5]> = [&q, &k, &v, &grad].into_iter().chain(&mask).collect();

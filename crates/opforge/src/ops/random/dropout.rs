@@ -2,6 +2,7 @@
 
 use opforge_tile::forms::{Draws, Random};
 
+use crate::family::drawn_axes;
 use crate::ops::prelude::*;
 
 /// The operator of [`dropout`]: of a draw's key and a tensor. With the same key it is its own gradient, so that no mask is kept.
@@ -21,13 +22,7 @@ impl Plain for Dropout {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let rank = inputs[1].rank();
-        let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
-        AxisMap {
-            inputs: vec![SmallVec::from_elem(None, inputs[0].rank()), names.clone()],
-            outputs: vec![names],
-            roles: SmallVec::from_elem(Role::Placed, rank),
-        }
+        drawn_axes(inputs, inputs[1].rank())
     }
 
     fn form(&self) -> Lowering {

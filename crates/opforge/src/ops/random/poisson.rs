@@ -2,6 +2,7 @@
 
 use opforge_tile::forms::{Draws, Random};
 
+use crate::family::drawn_axes;
 use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
@@ -18,13 +19,7 @@ impl Plain for Poisson {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let rank = inputs[1].rank();
-        let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
-        AxisMap {
-            inputs: vec![SmallVec::from_elem(None, inputs[0].rank()), names.clone()],
-            outputs: vec![names],
-            roles: SmallVec::from_elem(Role::Placed, rank),
-        }
+        drawn_axes(inputs, inputs[1].rank())
     }
 
     fn form(&self) -> Lowering {

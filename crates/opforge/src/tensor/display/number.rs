@@ -53,33 +53,3 @@ fn python_exponent(text: &str) -> String {
     let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
     format!("{mantissa}e{sign}{digits:0>2}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn number(values: &[f64], style: Style) -> String {
-        Format::choose(values, style, &PrinterOptions::default()).number(values[0])
-    }
-
-    #[test]
-    fn the_notation_follows_the_numbers() {
-        let cases: &[(&[f64], &str, &str)] = &[
-            (&[42.0, 1.0], "42.", "42."),
-            (&[0.0], "0.", "0."),
-            (&[-0.5, 2.0], "-0.5000", "-0.5000"),
-            (&[0.5, 500.0], "0.5000", "0.5000"),
-            (&[1.0, 1001.0], "1.0000e0", "1.0000e+00"),
-            (&[-1.0, 1000.0], "-1.", "-1."),
-            (&[2e8], "2.0000e8", "2.0000e+08"),
-            (&[9e-5], "9.0000e-5", "9.0000e-05"),
-            (&[1e-100, 0.0], "1.0000e-100", "1.0000e-100"),
-            (&[f64::NAN, 1.5], "NaN", "nan"),
-            (&[f64::NEG_INFINITY, 1.0], "-inf", "-inf"),
-        ];
-        for (values, rust, python) in cases {
-            assert_eq!(number(values, Style::Rust), *rust, "{values:?}");
-            assert_eq!(number(values, Style::Python), *python, "{values:?}");
-        }
-    }
-}

@@ -4,6 +4,8 @@ use opforge::Meta;
 use opforge::declaration::{Array, each_index};
 use opforge_tile::forms::{Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Window, Windowed, Windows};
 
+use super::samples::sample;
+
 /// Planes of three dimensions, one after the other.
 struct Planes<'a> {
     x: &'a Array,
@@ -104,6 +106,7 @@ pub fn windowed(form: &Windowed, x: &[Array], outputs: &[Meta]) -> Vec<Array> {
                 number += 1;
             })]
         }
+        &Windowed::Sample { sampling, part } => vec![sample(sampling, part, x, shape)],
         &Windowed::Resample { ref how, spatial, gradient } => {
             let of = Planes::new(&x[0], spatial);
             let (own, other) = (of.lengths, lengths(shape, spatial));

@@ -1,0 +1,28 @@
+//! Kernels beside plain loops, in every dtype, layout and instruction set.
+
+mod arange;
+mod attention;
+mod conv;
+mod copy;
+mod dense;
+mod elementwise;
+mod fourier;
+mod halves;
+mod index;
+mod loops;
+mod matmul;
+mod nonzero;
+mod norm;
+mod pool;
+mod program;
+mod random;
+mod recurrent;
+mod reduce;
+mod resample;
+mod sample;
+mod scan;
+mod simd;
+mod sort;
+mod sums;
+mod testing;
+mod update;

@@ -98,6 +98,11 @@ def packed(a, pivot=True):
     return np.stack([lu for lu, _ in pairs]), np.stack([piv + 1 for _, piv in pairs]).astype(np.int32)
 
 
+def reflections(a):
+    pairs = [np.linalg.qr(x, mode="raw") for x in a]
+    return np.stack([h.T for h, _ in pairs]), np.stack([tau for _, tau in pairs])
+
+
 LU, PIVOTS = packed(A)
 
 
@@ -172,6 +177,7 @@ CASES = [
     case("cond", lambda a, p: np.array(np.inf), np.zeros((2, 2)), 1.0, smooth=False, half=False),
     *(case("cond_named", np.linalg.cond, A, p, half=False) for p in ("fro", "nuc")),
     *(holds("lu", product(a), a) for a in (A, TALL, WIDE)),
+    *(case("geqrf", reflections, a, smooth=False, half=False) for a in (A, TALL, WIDE)),
     case("lu_factor", packed, A, half=False),
     case("lu_factor_ex", lambda a: (*packed(a), np.zeros(2, np.int32)), A, half=False),
     case("lu_permutation", lambda p, rows: np.array([1, 2, 0]), np.array([2, 3, 3], np.int32), 3),

@@ -66,15 +66,6 @@ impl Size {
 /// A length that is free: of an argument, its dimension, and what it is: the name of a size, or an expression of one, as `2*rows+1`.
 pub type Free<'a> = (usize, usize, &'a str);
 
-impl From<Graph> for DynamicGraph {
-    /// One without free lengths.
-    #[track_caller]
-    fn from(graph: Graph) -> DynamicGraph {
-        let weights = graph.weights().unwrap_or_default();
-        DynamicGraph::of(graph.pattern(), weights, graph.device, Location::caller())
-    }
-}
-
 impl DynamicGraph {
     fn of(
         pattern: Pattern,
@@ -124,25 +115,13 @@ impl DynamicGraph {
             return graph.program(&[]).map(|_| graph);
         }
         let shapes = Shapes::new(examples, sizes, free)?;
-        let traced = |values: &[usize]| {
-            let graph = trace_like(&shapes.metas(values)?, device, &f)?.with_names(names.iter().copied());
-            Ok(graph)
-        };
+        let traced =
+            |values: &[usize]| Ok(trace_like(&shapes.metas(values)?, device, &f)?.with_names(names.iter().copied()));
         let mut bounds = Bounds::find(sizes, &shapes.examples, &traced)?;
         let (points, are_all) = points::points(&bounds.sizes, &bounds.base);
-        let mut weights = None;
-        let mut samples = Vec::new();
-        for values in points {
-            let graph = traced(&values).map_err(|error| bounds.fails(&values, error))?;
-            let own = graph.weights()?;
-            match &weights {
-                None => weights = Some(own),
-                Some(first) => same_constants(first, &own).map_err(|error| bounds.fails(&values, error))?,
-            }
-            samples.push(Sample { sizes: values, pattern: graph.pattern() });
-        }
+        let (samples, weights) = sampled(points, &bounds, &traced)?;
         let pattern = unify(&samples, bounds.sizes.clone(), are_all)?;
-        let mut graph = DynamicGraph::of(pattern, weights.unwrap_or_default(), device, at);
+        let mut graph = DynamicGraph::of(pattern, weights, device, at);
         bounds.look_below(sizes, &graph, &traced)?;
         graph.pattern.sizes = bounds.sizes;
         // What cannot run is told now.
@@ -264,6 +243,25 @@ impl Pattern {
         });
         written.chain(&self.outputs).any(|part| part.value == value)
     }
+}
+
+/// What is written down for each of these sizes, and what all capture.
+fn sampled(
+    points: Vec<Vec<usize>>,
+    bounds: &Bounds,
+    traced: &dyn Fn(&[usize]) -> Result<Graph>,
+) -> Result<(Vec<Sample>, HashMap<String, Tensor>)> {
+    let (mut samples, mut weights) = (Vec::new(), None);
+    for sizes in points {
+        let own = traced(&sizes).and_then(|graph| {
+            let own = graph.weights()?;
+            same_constants(weights.get_or_insert_with(|| own.clone()), &own)?;
+            Ok(graph.pattern())
+        });
+        let pattern = own.map_err(|error| bounds.fails(&sizes, error))?;
+        samples.push(Sample { sizes, pattern });
+    }
+    Ok((samples, weights.unwrap_or_default()))
 }
 
 /// Refuses what the function made of numbers of its own that depend on the sizes.

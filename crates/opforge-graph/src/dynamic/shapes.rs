@@ -24,6 +24,10 @@ impl Shapes {
     /// # Errors
     /// For free lengths of no argument, names of no size, and lengths of the examples that are none of theirs.
     pub fn new(examples: &[&Tensor], sizes: &[Size], free: &[Free<'_>]) -> Result<Shapes> {
+        let device = |x: &&Tensor| *x.device();
+        if let Some(other) = examples.iter().find(|x| examples.first().map(device) != Some(device(x))) {
+            return Err(Error::device(GRAPH, "input", other.device(), "one device that computes"));
+        }
         let constant = |x: &&Tensor| x.dims().iter().map(|&n| Expression::from(n as i128)).collect::<Vec<_>>();
         let mut dims: Vec<Vec<Expression>> = examples.iter().map(constant).collect();
         let mut fixed: Vec<Option<Layout>> = examples.iter().map(|x| Some(x.layout().clone())).collect();

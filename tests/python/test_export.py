@@ -104,6 +104,18 @@ def test_arguments_are_taken_apart(tmp_path):
         call([torch.ones(4), {"b": y}], options={"factor": 3})
 
 
+def test_named_results_keep_their_names(tmp_path):
+    class Best(nn.Module):
+        def forward(self, x):
+            return x.topk(2), x.sort(dim=0)
+
+    x = torch.rand(3, 4)
+    for own in (export(Best(), (x,)), again(export(Best(), (x,)), tmp_path)):
+        best, order = own.module()(x)
+        assert type(best) is torch.return_types.topk and bits(best.values) == bits(x.topk(2).values)
+        assert order.indices.tolist() == x.sort(dim=0).indices.tolist()
+
+
 def test_what_cannot_be_exported_is_refused():
     class Reads(nn.Module):
         def forward(self, x):
@@ -151,6 +163,8 @@ def test_broken_directories_are_errors_that_name_the_file(tmp_path, file):
         {"arguments": {"tensor": None}},
         {"results": {"tuple": {}}},
         {"results": {"thing": []}},
+        {"results": {"returned": ["system", [{"tensor": None}]]}},
+        {"results": {"returned": ["topk", [{"tensor": None}]]}},
         {"parameters": ["none"]},
         {"buffers": None},
     ],

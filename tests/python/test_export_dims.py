@@ -148,6 +148,28 @@ def test_containers_derived_lengths_and_hints():
     assert export(nn.ReLU(), (x,), dynamic_shapes=((Dim.DYNAMIC, Dim.DYNAMIC),)).module()(torch.ones(2, 9)).shape == (2, 9)
 
 
+def test_quotients_of_lengths_and_steps():
+    class Skip(nn.Module):
+        """A branch of half the size, back to the size that it came from."""
+
+        def __init__(self):
+            super().__init__()
+            self.down = nn.Conv2d(3, 3, 3, stride=2, padding=1)
+
+        def forward(self, x):
+            small = self.down(x)
+            both = [F.interpolate(small, size=x.shape[2:], mode=mode) for mode in ("nearest", "bilinear")]
+            wide = F.interpolate(x, size=(2 * x.shape[2], x.shape[3] + 3), mode="bilinear", align_corners=True)
+            return torch.cat([x, *both], 1), wide, x[:, :, ::2, 1:] + x[:, :, ::2, :-1], x.std(0)
+
+    module = Skip().eval()
+    free = {"x": {0: Dim("batch"), 2: Dim("height"), 3: Dim("width")}}
+    call = export(module, (torch.randn(2, 3, 17, 12),), dynamic_shapes=free).module()
+    for shape in ((2, 3, 17, 12), (3, 3, 16, 13), (5, 3, 2, 40), (2, 3, 33, 2)):
+        x = torch.randn(shape)
+        assert same(call(x), module(x))
+
+
 def test_training_with_free_lengths():
     module = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(0.5))
     program = export(module, (torch.randn(4, 6),), dynamic_shapes={"input": {0: Dim("batch", min=2)}})

@@ -2,6 +2,7 @@
 
     {"tensor": null}                 the next tensor
     {"tuple": [item, ..]}            also "list"
+    {"returned": [name, [item, ..]]} a named tuple of `return_types`
     {"dict": [[key, item], ..]}      keys are strings, integers or truth values
     {"value": 2}                     a string, an integer, a truth value or null
     {"float": "0x1.8p+0"}            a float, to the bit
@@ -9,7 +10,7 @@
 
 from __future__ import annotations
 
-from .. import _core
+from .. import _core, return_types
 
 _SEQUENCES = {"tuple": tuple, "list": list}
 _PLAIN = (str, int, bool, type(None))
@@ -28,6 +29,8 @@ def encode(key, what):
     for name, sequence in _SEQUENCES.items():
         if kind is sequence:
             return {name: [encode(item, what) for item in content]}
+    if kind.__name__ in dir(return_types) and kind is getattr(return_types, kind.__name__):
+        return {"returned": [kind.__name__, [encode(item, what) for item in content]]}
     if kind is float:
         return {"float": content.hex()}
     if kind in _PLAIN:
@@ -48,11 +51,22 @@ def decode(tree, tensors):
         return _SEQUENCES[kind](decode(item, tensors) for item in content)
     if kind == "dict" and isinstance(content, list):
         return {_key(pair): decode(pair[1], tensors) for pair in content}
+    if kind == "returned":
+        return _returned(content, tensors)
     if kind == "float" and isinstance(content, str):
         return float.fromhex(content)
     if kind == "value" and isinstance(content, _PLAIN):
         return content
     raise ValueError(f"{kind!r} is no kind of structure with {type(content).__name__}")
+
+
+def _returned(content, tensors):
+    match content:
+        case [str(name), list(items)] if name in dir(return_types):
+            kind = getattr(return_types, name)
+            if issubclass(kind, tuple) and len(items) == len(kind._fields):
+                return kind(*(decode(item, tensors) for item in items))
+    raise ValueError(f"{content!r} is no named tuple of return_types")
 
 
 def count(tree):

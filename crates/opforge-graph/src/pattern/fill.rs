@@ -190,7 +190,8 @@ impl<'a> Filling<'a> {
             None => Layout::contiguous(&shape).stride().into(),
             Some(stride) => self.numbers(stride)?.into(),
         };
-        let start = self.number(&is.start)?;
+        // Without elements there is no first one.
+        let start = if shape.elem_count() == 0 { 0 } else { self.number(&is.start)? };
         let layout = Layout::new(shape, stride, start, FORMAT).map_err(|error| self.fault(error))?;
         Ok(Meta { dtype: is.dtype, layout })
     }

@@ -17,21 +17,23 @@ const PRIME: i128 = (1 << 61) - 1;
 /// Coefficients are smaller.
 const LARGEST: i128 = 1 << 40;
 
+/// A number at each point; none where any would do.
+pub(super) type Values = Vec<Option<i128>>;
+
 /// What is known at some points, and what was found of it.
 pub(super) struct Fit {
-    points: usize,
     /// Whether there are no other points: what fits there fits everywhere.
     are_all: bool,
     /// Atoms with their values: first the sizes, then what depends on them.
     atoms: Vec<(Atom, Vec<i128>)>,
-    found: HashMap<Vec<i128>, Expression>,
+    found: HashMap<Values, Expression>,
 }
 
 impl Fit {
     /// Of sizes, each with its values at the points. `are_all`: whether sizes have no other values.
-    pub fn new(sizes: impl IntoIterator<Item = (Arc<str>, Vec<i128>)>, points: usize, are_all: bool) -> Fit {
+    pub fn new(sizes: impl IntoIterator<Item = (Arc<str>, Vec<i128>)>, are_all: bool) -> Fit {
         let atoms = sizes.into_iter().map(|(name, values)| (Atom::Size(name), values)).collect();
-        Fit { points, are_all, atoms, found: HashMap::new() }
+        Fit { are_all, atoms, found: HashMap::new() }
     }
 
     /// A further atom. Of those with equal values the first is used.
@@ -41,10 +43,15 @@ impl Fit {
         }
     }
 
+    /// The numbers that there are names for.
+    pub fn known(&self) -> impl Iterator<Item = &Vec<i128>> {
+        self.atoms.iter().map(|(_, values)| values)
+    }
+
     /// An expression with these values, of the fewest atoms; those of `near` come first, after the sizes.
-    pub fn expression(&mut self, values: &[i128], near: &[(Atom, Vec<i128>)]) -> Option<Expression> {
-        if values.iter().all(|value| *value == values[0]) {
-            return Some(Expression::from(values[0]));
+    pub fn expression(&mut self, values: &Values, near: &[(Atom, Vec<i128>)]) -> Option<Expression> {
+        if let Some(constant) = constant(values) {
+            return Some(Expression::from(constant));
         }
         if let Some(known) = self.found.get(values).filter(|_| near.is_empty()) {
             return Some(known.clone());
@@ -57,15 +64,15 @@ impl Fit {
             self.polynomial(values, &subset)
         })?;
         if near.is_empty() {
-            self.found.insert(values.to_vec(), found.clone());
+            self.found.insert(values.clone(), found.clone());
         }
         Some(found)
     }
 
     /// An expression with these values of nothing but the sizes.
-    pub fn of_sizes(&self, values: &[i128]) -> Option<Expression> {
-        if values.iter().all(|value| *value == values[0]) {
-            return Some(Expression::from(values[0]));
+    pub fn of_sizes(&self, values: &Values) -> Option<Expression> {
+        if let Some(constant) = constant(values) {
+            return Some(Expression::from(constant));
         }
         let sizes: Vec<_> = self.atoms.iter().filter(|(atom, _)| matches!(atom, Atom::Size(_))).collect();
         subsets(sizes.len())
@@ -73,7 +80,8 @@ impl Fit {
     }
 
     /// A size, times a number and with another one added, divided by a number and rounded down. None where several would do.
-    pub fn quotient(&self, values: &[i128]) -> Option<Atom> {
+    pub fn quotient(&self, values: &Values) -> Option<Atom> {
+        let values = &values.iter().copied().collect::<Option<Vec<i128>>>()?;
         let sizes = self.atoms.iter().filter(|(atom, _)| matches!(atom, Atom::Size(_)));
         sizes.into_iter().find_map(|(size, at)| {
             let (least, most) = ends(at)?;
@@ -93,9 +101,11 @@ impl Fit {
     }
 
     /// A polynomial in all of these atoms.
-    fn polynomial(&self, values: &[i128], atoms: &[&(Atom, Vec<i128>)]) -> Option<Expression> {
+    fn polynomial(&self, values: &Values, atoms: &[&(Atom, Vec<i128>)]) -> Option<Expression> {
         let monomials = monomials(atoms.len());
-        if !self.are_all && monomials.len() + MARGIN > self.points {
+        let points: Vec<(usize, i128)> =
+            values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))).collect();
+        if !self.are_all && monomials.len() + MARGIN > points.len() {
             return None;
         }
         let power = |monomial: &Vec<usize>, point: usize| {
@@ -103,9 +113,9 @@ impl Fit {
             factors.into_iter().try_fold(1i128, i128::checked_mul)
         };
         let mut rows = Vec::new();
-        for (point, value) in values.iter().enumerate() {
+        for &(point, value) in &points {
             let row = monomials.iter().map(|monomial| power(monomial, point).map(residue));
-            rows.push(row.chain([Some(residue(*value))]).collect::<Option<Vec<i128>>>()?);
+            rows.push(row.chain([Some(residue(value))]).collect::<Option<Vec<i128>>>()?);
         }
         let solved = solve(rows, monomials.len())?;
         let divisor = (1..=LARGEST_DIVISOR).find(|divisor| solved.iter().all(|c| whole(*c, *divisor).is_some()))?;
@@ -114,12 +124,19 @@ impl Fit {
             whole(*c, divisor).filter(|factor| *factor != 0).map(|factor| Product { factor, atoms })
         });
         let found = Expression { sum: products.collect(), divisor };
-        let has_value = |point: usize| {
+        let has_value = |&(point, value): &(usize, i128)| {
             let known = |atom: &Atom| atoms.iter().find(|(own, _)| own == atom).map(|(_, values)| values[point]);
-            found.value(&known) == Some(values[point])
+            found.value(&known) == Some(value)
         };
-        (0..self.points).all(has_value).then_some(found)
+        points.iter().all(has_value).then_some(found)
     }
+}
+
+/// The one number that values are, wherever they are something; 1 if they are nowhere.
+fn constant(values: &Values) -> Option<i128> {
+    let mut known = values.iter().flatten();
+    let first = known.next().copied().unwrap_or(1);
+    known.all(|value| *value == first).then_some(first)
 }
 
 /// Where values are least and largest, if they differ.

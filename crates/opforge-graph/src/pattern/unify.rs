@@ -7,7 +7,7 @@ use opforge::term::Term;
 use opforge::{Error, Result};
 
 use super::expression::{Atom, Expression, Filler};
-use super::fit::Fit;
+use super::fit::{Fit, Values};
 use super::{Line, Part, Pattern, Says, Size, Type};
 
 /// A trace for some sizes.
@@ -22,8 +22,7 @@ pub(crate) struct Sample {
 /// [`Error::Value`], where traces have other calls, or numbers that are no expression of the sizes.
 pub(crate) fn unify(samples: &[Sample], sizes: Vec<Size>, are_all: bool) -> Result<Pattern> {
     let values = |i: usize| samples.iter().map(|sample| sample.sizes[i] as i128).collect();
-    let fit =
-        Fit::new(sizes.iter().enumerate().map(|(i, size)| (size.name.clone(), values(i))), samples.len(), are_all);
+    let fit = Fit::new(sizes.iter().enumerate().map(|(i, size)| (size.name.clone(), values(i))), are_all);
     let mut unifier = Unifier { samples, sizes: &sizes, fit, inferred: Vec::new() };
     let first = &samples[0].pattern;
     if let Some(other) = samples.iter().position(|sample| sample.pattern.lines.len() != first.lines.len()) {
@@ -106,49 +105,47 @@ impl<'a> Unifier<'a> {
         let mut dims = Vec::new();
         for dim in 0..first.is.dims.len() {
             let lengths = numbers(parts.iter().map(|part| &part.is.dims[dim]));
-            dims.push(self.length(what, &lengths, value, is_new.then_some(dim))?);
+            dims.push(self.length(what, lengths, value, is_new.then_some(dim))?);
         }
-        let strides: Vec<Vec<i128>> = parts.iter().map(|part| strides(&part.is)).collect();
         let stride = match parts.iter().all(|part| part.is.stride.is_none()) {
             true => None,
-            false => Some(
-                (0..dims.len())
-                    .map(|dim| {
-                        let values: Vec<i128> = strides.iter().map(|strides| strides[dim]).collect();
-                        self.number(what, &values, value)
-                    })
-                    .collect::<Result<_>>()?,
-            ),
+            false => {
+                let strides: Vec<Values> = parts.iter().map(|part| strides(&part.is)).collect();
+                let of = |dim: usize| strides.iter().map(|strides| strides[dim]).collect::<Values>();
+                Some((0..dims.len()).map(|dim| self.number(what, &of(dim), value)).collect::<Result<_>>()?)
+            }
         };
-        let start = self.number(what, &numbers(parts.iter().map(|part| &part.is.start)), value)?;
+        let starts: Values = parts.iter().map(|part| start(&part.is)).collect();
+        let start = self.number(what, &starts, value)?;
         Ok(Part { value, is: Type { dtype: first.is.dtype, dims, stride, start } })
     }
 
     /// A length of a tensor; `new` is its dimension where the tensor is a call's result, and inference finds it.
-    fn length(&mut self, what: &str, values: &[i128], value: usize, new: Option<usize>) -> Result<Expression> {
-        let Some(dim) = new else { return self.number(what, values, value) };
+    fn length(&mut self, what: &str, values: Vec<i128>, value: usize, new: Option<usize>) -> Result<Expression> {
+        let Some(dim) = new else { return self.number(what, &all(&values), value) };
         // Nothing but sizes: two results are not as long as each other because they are so in all samples.
-        if let Some(found) = self.fit.of_sizes(values) {
+        if let Some(found) = self.fit.of_sizes(&all(&values)) {
             return Ok(found);
         }
         let atom = Atom::Inferred { value, dim };
-        self.fit.add(atom.clone(), values);
-        self.inferred[value].push((atom.clone(), values.to_vec()));
+        self.fit.add(atom.clone(), &values);
+        self.inferred[value].push((atom.clone(), values));
         Ok(Expression::from(atom))
     }
 
     /// A number of a tensor of this value.
-    fn number(&mut self, what: &str, values: &[i128], value: usize) -> Result<Expression> {
+    fn number(&mut self, what: &str, values: &Values, value: usize) -> Result<Expression> {
         let near = self.inferred.get(value).cloned().unwrap_or_default();
-        self.whole(values, &near).ok_or_else(|| self.unknown(what, values))
+        let given = || values.iter().map(|value| value.unwrap_or(1)).collect::<Vec<i128>>();
+        self.whole(values, &near).ok_or_else(|| self.unknown(what, &given()))
     }
 
-    fn whole(&mut self, values: &[i128], near: &Known) -> Option<Expression> {
+    fn whole(&mut self, values: &Values, near: &Known) -> Option<Expression> {
         if let Some(found) = self.fit.expression(values, near) {
             return Some(found);
         }
         let quotient = self.fit.quotient(values)?;
-        self.fit.add(quotient.clone(), values);
+        self.fit.add(quotient.clone(), &values.iter().copied().collect::<Option<Vec<i128>>>()?);
         Some(Expression::from(quotient))
     }
 
@@ -159,7 +156,7 @@ impl<'a> Unifier<'a> {
                 None => return Ok(None),
                 Some(values) if values.iter().all(|value| *value == values[0]) => terms[0].clone(),
                 Some(values) => {
-                    let whole = self.whole(&values, near).ok_or_else(|| self.unknown("attribute", &values))?;
+                    let whole = self.whole(&all(&values), near).ok_or_else(|| self.unknown("attribute", &values))?;
                     Term::Hole(Filler::Whole(whole).to_string())
                 }
             },
@@ -203,8 +200,9 @@ impl<'a> Unifier<'a> {
         Ok(Some(found))
     }
 
-    /// A float that is a multiple of a whole number, or a quotient by one, or of one and the next (as the factor of a variance is), to the bit.
+    /// A float that is a multiple of a whole number or a quotient of two, to the bit.
     fn real(&mut self, values: &[f64], near: &Known) -> Option<Filler> {
+        let known: Vec<Vec<i128>> = self.fit.known().cloned().collect();
         let wholes = |of: &dyn Fn(f64) -> f64| values.iter().map(|x| rounded(of(*x))).collect::<Option<Vec<i128>>>();
         let mut found = |factor: f64, times: Option<Vec<i128>>, by: Option<Vec<i128>>| {
             let number = |all: &Option<Vec<i128>>, i: usize| all.as_ref().map_or(1.0, |all| all[i] as f64);
@@ -213,7 +211,7 @@ impl<'a> Unifier<'a> {
                 return None;
             }
             let mut whole = |values: Option<Vec<i128>>| match values {
-                Some(values) => self.whole(&values, near).map(Some),
+                Some(values) => self.whole(&all(&values), near).map(Some),
                 None => Some(None),
             };
             Some(Filler::Real { factor, times: whole(times)?, by: whole(by)? })
@@ -226,9 +224,18 @@ impl<'a> Unifier<'a> {
                 return Some(filler);
             }
         }
-        let more = wholes(&|x| x / (x - 1.0))?;
-        let less = more.iter().map(|n| n - 1).collect();
-        found(1.0, Some(more), Some(less))
+        // What is divided may be a length, or one less; so is each by the next, as the factors of variances are.
+        let lengths = near.iter().map(|(_, values)| values).chain(known.iter());
+        let mut dividends = lengths.flat_map(|all| [all.clone(), all.iter().map(|n| n - 1).collect()]);
+        let by_lengths = dividends.find_map(|all| {
+            let by = values.iter().zip(&all).map(|(x, n)| rounded(*n as f64 / x)).collect::<Option<Vec<i128>>>()?;
+            found(1.0, Some(all), Some(by))
+        });
+        by_lengths.or_else(|| {
+            let more = wholes(&|x| x / (x - 1.0))?;
+            let less = more.iter().map(|n| n - 1).collect();
+            found(1.0, Some(more), Some(less))
+        })
     }
 
     #[cold]
@@ -299,16 +306,30 @@ fn numbers<'b>(expressions: impl Iterator<Item = &'b Expression>) -> Vec<i128> {
     expressions.map(|expression| expression.constant().unwrap_or_default()).collect()
 }
 
-/// A sample's strides, also of what is contiguous.
-fn strides(is: &Type) -> Vec<i128> {
-    if let Some(stride) = &is.stride {
-        return numbers(stride.iter());
+/// A sample's strides, also of what is contiguous; none where they say nothing: of one element, or of no elements at all.
+fn strides(is: &Type) -> Values {
+    let dims = numbers(is.dims.iter());
+    let mut strides = vec![1; dims.len()];
+    for dim in (1..dims.len()).rev() {
+        strides[dim - 1] = strides[dim] * dims[dim];
     }
-    let mut strides = vec![1; is.dims.len()];
-    for dim in (1..is.dims.len()).rev() {
-        strides[dim - 1] = strides[dim] * is.dims[dim].constant().unwrap_or_default();
-    }
-    strides
+    let strides = is.stride.as_ref().map_or(strides, |stride| numbers(stride.iter()));
+    let is_empty = is_empty(is);
+    strides.into_iter().zip(dims).map(|(stride, len)| (len != 1 && !is_empty).then_some(stride)).collect()
+}
+
+/// Where a sample begins, unless it has no elements.
+fn start(is: &Type) -> Option<i128> {
+    is.start.constant().filter(|_| !is_empty(is))
+}
+
+fn is_empty(is: &Type) -> bool {
+    is.dims.iter().any(|length| length.constant() == Some(0))
+}
+
+/// Values that are all something.
+fn all(values: &[i128]) -> Values {
+    values.iter().copied().map(Some).collect()
 }
 
 fn int(term: &Term) -> Option<i128> {

@@ -112,6 +112,22 @@ fn lengths_that_inference_finds() {
     }
 }
 
+/// Strides of one element, and of no elements, are any number.
+#[test]
+fn strides_that_say_nothing() {
+    let f = |x: &[Tensor]| {
+        let n = x[0].dim(1)?;
+        let less = n.checked_sub(2).ok_or_else(|| Error::msg("two columns at least"))?;
+        let inner = x[0].narrow(1, 1, less)?.sum(1)?;
+        Ok(vec![inner, x[0].narrow(1, 0, n - 1)?.exp()?, x[0].narrow(1, n - 1, 1)?.exp()?])
+    };
+    let graph = traced(&[&[3, 6]], &[Size::any("m"), Size::any("n")], &[(0, 0, "m"), (0, 1, "n")], &f).unwrap();
+    assert_eq!(graph.sizes()[1].min, 2);
+    for [m, n] in [[3, 6], [1, 2], [4, 2], [2, 3], [0, 5], [7, 40]] {
+        check(&graph, &[&[m, n]], &f);
+    }
+}
+
 #[test]
 fn lengths_that_depend_on_each_other() {
     let f = |x: &[Tensor]| {

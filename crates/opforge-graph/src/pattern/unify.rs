@@ -28,10 +28,10 @@ pub(crate) fn unify(samples: &[Sample], sizes: Vec<Size>, are_all: bool) -> Resu
     if let Some(other) = samples.iter().position(|sample| sample.pattern.lines.len() != first.lines.len()) {
         return Err(unifier.differs(other, first.lines.len()));
     }
-    let inputs = unifier.parts("arguments", |pattern| Some(&pattern.inputs))?;
+    let inputs = unifier.parts("arguments", false, |pattern| Some(&pattern.inputs))?;
     let lines =
         (0..first.lines.len()).map(|i| Ok(Line { number: 0, says: unifier.line(i)? })).collect::<Result<_>>()?;
-    let outputs = unifier.parts("results", |pattern| Some(&pattern.outputs))?;
+    let outputs = unifier.parts("results", false, |pattern| Some(&pattern.outputs))?;
     let mut pattern = Pattern { inputs, lines, outputs, sizes };
     pattern.number_lines();
     Ok(pattern)
@@ -54,8 +54,15 @@ impl<'a> Unifier<'a> {
         let all: Vec<&Says> = self.samples.iter().map(says).collect();
         let differs = |own: &Self| own.differs_at(i, &all);
         match all[0] {
+            // Of what is captured, whose memory is the same, samples may have seen other parts first.
             Says::Key { .. } | Says::Captured { .. } => {
-                let same = all.iter().all(|other| other.to_string() == all[0].to_string());
+                let same = all.iter().all(|other| match (all[0], other) {
+                    (Says::Captured { value, name, .. }, Says::Captured { value: v, name: n, .. }) => {
+                        (value, name) == (v, n)
+                    }
+                    (Says::Key { value }, Says::Key { value: v }) => value == v,
+                    _ => false,
+                });
                 if same { Ok(all[0].clone()) } else { Err(differs(self)) }
             }
             Says::Call { at, .. } => {
@@ -65,11 +72,11 @@ impl<'a> Unifier<'a> {
                 });
                 let calls: Vec<_> = calls.collect::<Option<_>>().ok_or_else(|| differs(self))?;
                 let name = calls[0].0.to_string();
-                let inputs = self.parts(&name, |p| call(p, i).map(|(inputs, _)| inputs))?;
+                let inputs = self.parts(&name, false, |p| call(p, i).map(|(inputs, _)| inputs))?;
                 let near = self.near(inputs.iter());
                 let terms: Vec<&Term> = calls.iter().map(|(term, ..)| *term).collect();
                 let term = self.term(&terms, &near)?.ok_or_else(|| differs(self))?;
-                let outputs = self.parts(&name, |p| call(p, i).map(|(_, outputs)| outputs))?;
+                let outputs = self.parts(&name, true, |p| call(p, i).map(|(_, outputs)| outputs))?;
                 Ok(Says::Call { term, inputs, outputs, at: *at })
             }
         }
@@ -80,17 +87,24 @@ impl<'a> Unifier<'a> {
         parts.filter_map(|part| self.inferred.get(part.value)).flatten().cloned().collect()
     }
 
-    /// Tensors of a line, or arguments or results.
-    fn parts(&mut self, what: &str, of: impl Fn(&'a Pattern) -> Option<&'a Vec<Part>>) -> Result<Vec<Part>> {
+    /// Tensors of a line, or arguments or results; `made` by the line's call, if they are not there already.
+    fn parts(
+        &mut self,
+        what: &str,
+        made: bool,
+        of: impl Fn(&'a Pattern) -> Option<&'a Vec<Part>>,
+    ) -> Result<Vec<Part>> {
         let all: Option<Vec<&Vec<Part>>> = self.samples.iter().map(|sample| of(&sample.pattern)).collect();
         let all = all.ok_or_else(|| self.unlike(what))?;
         if all.iter().any(|parts| parts.len() != all[0].len()) {
             return Err(self.unlike(what));
         }
-        (0..all[0].len()).map(|i| self.part(what, &all.iter().map(|parts| &parts[i]).collect::<Vec<_>>())).collect()
+        (0..all[0].len())
+            .map(|i| self.part(what, made, &all.iter().map(|parts| &parts[i]).collect::<Vec<_>>()))
+            .collect()
     }
 
-    fn part(&mut self, what: &str, parts: &[&Part]) -> Result<Part> {
+    fn part(&mut self, what: &str, made: bool, parts: &[&Part]) -> Result<Part> {
         let first = parts[0];
         let like = |part: &&Part| {
             part.value == first.value && part.is.dtype == first.is.dtype && part.is.dims.len() == first.is.dims.len()
@@ -99,8 +113,8 @@ impl<'a> Unifier<'a> {
             return Err(self.unlike(what));
         }
         let value = first.value;
-        // Numbers count what is defined: this is a new one.
-        let is_new = value >= self.inferred.len();
+        // Numbers count what is defined.
+        let is_new = made && value >= self.inferred.len();
         self.inferred.resize(self.inferred.len().max(value + 1), Vec::new());
         let mut dims = Vec::new();
         for dim in 0..first.is.dims.len() {
@@ -242,7 +256,7 @@ impl<'a> Unifier<'a> {
     fn unknown<T: std::fmt::Debug>(&self, what: &str, values: &[T]) -> Error {
         let told = |i: usize| format!("{:?} for {}", values[i], self.named(&self.samples[i]));
         let last = values.len() - 1;
-        let some: Vec<String> = [0, 1, last - 1, last].map(told).into();
+        let some: Vec<String> = [0, last.min(1), last.saturating_sub(1), last].map(told).into();
         let given = format!("a number that is no simple expression of the sizes: {}", some.join(", "));
         Error::value("export", what.to_owned(), given, "sums and products of sizes, and their quotients")
     }

@@ -115,7 +115,7 @@ impl<F: FloatElem> Points<F> {
             unsafe { (a * b * c).store(self.share[corner].as_mut_ptr().add(i)) };
             let Some(spatial) = slopes else { continue };
             let [of_a, of_b, of_c] = self.tap::<S, E>(taps, 2, i);
-            // SAFETY: as above.
+            // SAFETY: slopes lie in arrays like the shares', of whole vectors from `i` on.
             unsafe {
                 if spatial == MAX_SPATIAL {
                     (of_a * b * c).store(self.slope[0][corner].as_mut_ptr().add(i));

@@ -55,7 +55,9 @@ pub(super) fn least(size: &Size) -> usize {
 
 /// Values of one size.
 fn values(size: &Size, base: usize) -> Vec<usize> {
-    let (least, most) = (least(size), size.max.min(LARGEST));
+    let least = least(size);
+    // There is more than one value also where the least is very large.
+    let most = size.max.min(LARGEST.max(least.saturating_mul(2)));
     // Upwards from the example's, or so that they end with the most.
     let begin = base.min((most + 1).saturating_sub(NEIGHBOURS)).max(least);
     let near = begin..=most.min(begin + NEIGHBOURS - 1);

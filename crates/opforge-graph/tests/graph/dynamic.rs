@@ -159,6 +159,16 @@ fn few_lengths_are_all_tried() {
     }
 }
 
+/// A least size beyond those that are tried where there is none: others than the example's are.
+#[test]
+fn very_large_sizes() {
+    let f = |x: &[Tensor]| Ok(vec![x[0].narrow(0, 0, 3)?.exp()?]);
+    let size = Size { name: "n".into(), min: 2_000_000, max: usize::MAX };
+    let graph = traced(&[&[2_000_000]], &[size], &[(0, 0, "n")], &f).unwrap();
+    assert!(graph.to_string().contains("f32[{n}]"), "{graph}");
+    check(&graph, &[&[2_000_003]], &f);
+}
+
 #[test]
 fn what_depends_on_sizes_in_other_ways_is_refused() {
     let sizes = [Size::any("n")];

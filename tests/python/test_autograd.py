@@ -43,7 +43,7 @@ def test_set_grad_enabled():
     assert torch.is_grad_enabled() and not decorated() and torch.is_grad_enabled()
 
 
-@pytest.mark.parametrize("mode", [torch.no_grad, torch.no_grad(), torch.inference_mode, torch.inference_mode()], ids=str)
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.no_grad(), torch.inference_mode, torch.inference_mode()], ids=["no_grad", "no_grad()", "inference_mode", "inference_mode()"])
 def test_decorated_functions(mode):
     @mode
     def factorial(n):

@@ -144,6 +144,19 @@ def test_out():
     assert same(values, [[2, 1], [4, 3]]) and same(indices, [[1, 0], [1, 0]])
 
 
+# It was computed elsewhere, and copied.
+def test_out_needs_no_memory_besides():
+    x = torch.ones(1 << 16)
+    for call in (torch.add, torch.maximum, torch.pow, torch.eq):
+        out = torch.zeros(1 << 16, dtype=call(x, x).dtype)
+        torch.synchronize()
+        torch.reset_peak_memory_stats()
+        before = torch.memory_allocated()
+        call(x, x, out=out)
+        torch.synchronize()
+        assert torch.max_memory_allocated() - before < out.nbytes
+
+
 def test_in_place():
     x = X.clone()
     assert x.add_(1) is x and same(x, [[2, 3], [4, 5]])

@@ -1,5 +1,6 @@
 """Compiled functions, modules and steps do what they do uncompiled."""
 
+import collections
 import copy
 import pickle
 import warnings
@@ -501,3 +502,28 @@ def test_a_function_changes_a_tensor_of_its_own_that_is_its_argument_too():
 
     assert f(torch.ones(3)).tolist() == [2.0] * 3 and total.tolist() == [1.0] * 3
     assert f(total).tolist() == [4.0] * 3 and total.tolist() == [2.0] * 3
+
+
+def test_containers_of_all_kinds_come_back_as_they_are():
+    Pair = collections.namedtuple("Pair", "first second")
+
+    @torch.compile
+    def f(given):
+        x = given["x"][0]
+        inner = collections.OrderedDict(a=x + 1, b=[x + 2])
+        outer = collections.defaultdict(list, inner=inner, pair=Pair(x + 3, (x + 4, {"c": x + 5, 6: "text"})))
+        return outer, collections.OrderedDict(d=x + 7)
+
+    for _ in range(2):
+        outer, last = f(collections.OrderedDict(x=[torch.zeros(2)]))
+        assert type(outer) is collections.defaultdict and outer["none"] == [] and type(outer["inner"]) is collections.OrderedDict
+        assert type(outer["pair"]) is Pair and outer["pair"].second[1][6] == "text" and type(last) is collections.OrderedDict
+        (a, (b,)), (first, (second, third)) = outer["inner"].values(), outer["pair"]
+        assert [x.tolist()[0] for x in (a, b, first, second, third["c"], last["d"])] == [1, 2, 3, 4, 5, 7]
+
+
+def test_a_container_in_itself_is_an_error():
+    itself = [torch.zeros(1)]
+    itself.append(itself)
+    with pytest.raises(RecursionError, match="256"):
+        torch.compile(lambda given: given[0] + 1)(itself)

@@ -203,6 +203,72 @@ def test_out(case):
         same(out, plain)
 
 
+# What says whether numbers are 0 or equal, and copies, which cast.
+SAME_FOR_COMPLEX = {"copy_number", "logical_and", "logical_or", "logical_xor", "eq", "ne", "not_equal", "isin"}
+
+
+def numbers_of(case):
+    """The arguments that may be numbers of any kind: each as its place, positional or by name, and its number."""
+    parameters = [p for p in case.entry["parameters"] if "Number" in p["type"]]
+    positional = [p["name"] for p in case.entry["parameters"]]
+    for p in parameters:
+        place = positional.index(p["name"])
+        given = case.args[place] if place < len(case.args) else case.options.get(p["name"], p["default"])
+        number = int(given) if isinstance(given, str) and given.isdigit() else given
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            yield place, p["name"], number
+
+
+# `x ** (2 + 1j)`, `add(z, 1j, alpha=2)`, `addmm(.., beta=1j)`, `index_add(.., alpha=1 + 1j)` and `lerp(z, z, 1 + 1j)` once went by the real parts alone.
+@each([case for case in EXACT if case.name not in SAME_FOR_COMPLEX and any(True for _ in numbers_of(case))])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_imaginary_parts_of_numbers_count(case, dtype):
+    def result(place, name, number):
+        args, options = list(tensors(case.args, dtype=dtype)), dict(case.options)
+        if place < len(args):
+            args[place] = number
+        else:
+            options[name] = number
+        try:
+            return leaves(case.function(*args, **options))
+        except (torch.OpforgeError, TypeError, RuntimeError, ValueError):
+            return None
+
+    for place, name, number in numbers_of(case):
+        for real in {number, 0, 0.5, 1, 2, 3, -1}:
+            without, having = (result(place, name, n) for n in (real, real + 1j))
+            if without is not None and having is not None:
+                pairs = [(array(a), array(b)) for a, b in zip(without, having, strict=True)]
+                assert all(np.any(a != b) for a, b in pairs), (name, real)
+
+
+class Whole(torch.Tensor):
+    """A tensor that notes when it is taken apart: through its iterator a call makes a tensor of each row."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+    taken_apart = []
+
+    def __iter__(self):
+        self.taken_apart.append("__iter__")
+        return super().__iter__()
+
+    def __getitem__(self, index):
+        self.taken_apart.append("__getitem__")
+        return super().__getitem__(index)
+
+
+# `torch.add(x, y, out=z)` once made a tensor of each row of x and y.
+@each(CASES)
+def test_arguments_are_taken_whole(case):
+    whole = lambda a: torch.tensor(a).as_subclass(Whole)  # noqa: E731
+    args = mapped(case.args, whole)
+    Whole.taken_apart.clear()
+    result = call(case, args)
+    if isinstance(result, torch.Tensor) and case.entry["out"] and {"torch", "linalg", "special"} & set(case.entry["faces"]):
+        call(case, args, out=torch.empty(0, dtype=result.dtype))
+    assert not Whole.taken_apart
+
+
 SHAPELESS = {"nonzero", "nonzero_tuple", "nonzero_as", "where_places", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "one_hot"}
 
 

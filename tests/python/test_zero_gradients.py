@@ -19,7 +19,7 @@ CONSTANT = set(
     # Results that are left out, and come as tensors without elements.
     + ["lstsq", "qr"]
     # No derivative is known to PyTorch, or it has a node whose backward fails.
-    + ["airy_ai", "histc", "histogram", "histogram_between"]
+    + ["airy_ai", "geqrf", "histc", "histogram", "histogram_between"]
 )
 # Inputs of floats of which only the shape, or whether elements are equal, or nothing is read.
 UNREAD = set(

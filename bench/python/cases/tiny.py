@@ -6,11 +6,14 @@ from case import Case
 def cases(torch):
     functional = torch.nn.functional
     a, b, m = torch.ones(4), torch.ones(4), torch.ones(8, 8)
-    r = torch.ones(4, requires_grad=True)
+    r, into = torch.ones(4, requires_grad=True), torch.ones(4)
+    compiled = torch.compile(lambda a, b: a + b)
     calls = {
         "a + b, 4 floats": lambda: a + b,
         "a + b, 4 floats, recorded": lambda: r + b,
         "a.add_(b), 4 floats": lambda: a.add_(b),
+        "add(a, b, out=c), 4 floats": lambda: torch.add(a, b, out=into),
+        "a + b, 4 floats, compiled": lambda: compiled(a, b),
         "relu, 4 floats": lambda: functional.relu(a),
         "sum, 4 floats": lambda: a.sum(),
         "matmul, 8x8": lambda: m @ m,

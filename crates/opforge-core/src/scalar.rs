@@ -39,6 +39,11 @@ impl Scalar {
         }
     }
 
+    /// The value as f64, of a number that is not complex: for what would go wrong without the imaginary part.
+    pub fn as_real(self) -> Option<f64> {
+        (self.kind() < Kind::Complex).then(|| self.to_f64())
+    }
+
     /// The value as i64; floats truncate and saturate, unsigned values wrap.
     pub fn to_i64(self) -> i64 {
         match self {

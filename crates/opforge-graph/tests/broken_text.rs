@@ -183,6 +183,16 @@ fn read_dynamic(text: &str, ones: bool) {
     }
 }
 
+/// They were written without their braces, as only what a text may say without them can be.
+#[test]
+fn numbers_that_are_no_lengths_keep_their_braces() {
+    for number in ["{-1}", "{9223372036854775807*n+9223372036854775807}", "{(-4)/2}", "{(1)/2}"] {
+        let text = DYNAMIC_TEXTS.iter().find(|text| text.contains("{n}")).unwrap();
+        read_dynamic(&text.replacen("{n}", number, 1), false);
+        read_dynamic(&text.replace("{n}", number), false);
+    }
+}
+
 const CASES: u32 = if cfg!(debug_assertions) { 3000 } else { 30_000 };
 
 proptest! {

@@ -70,7 +70,9 @@ mod _core {
     #[pymodule_export]
     use crate::generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state};
     #[pymodule_export]
-    use crate::graph::{_export, _identity, _load_graph, _trace, PyExportedGraph, PyGraphFunction};
+    use crate::graph::kind::{_state, _structure_key};
+    #[pymodule_export]
+    use crate::graph::{_export, _load_graph, _trace, PyExportedGraph, PyGraphFunction};
     #[pymodule_export]
     use crate::info::{
         FloatInfo, IntInfo, can_cast, is_complex, is_floating_point, is_nonzero, is_storage, is_tensor, numel,

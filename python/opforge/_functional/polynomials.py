@@ -38,6 +38,8 @@ def _polynomial(name, input, n, out):
     x = input if isinstance(input, _C.Tensor) else _C.tensor(input)
     if x.is_complex():
         raise RuntimeError(f"{name}: input of dtype {x.dtype}, expected real numbers")
+    if isinstance(n, complex) or isinstance(n, _C.Tensor) and n.is_complex():
+        raise RuntimeError(f"{name}: n is complex, expected real numbers")
     dtype = _C.result_type(input, n)
     dtype = dtype if dtype.is_floating_point else _C.get_default_dtype()
     x, degree = x.to(_C.float64), n if isinstance(n, _C.Tensor) else _C.tensor(n)

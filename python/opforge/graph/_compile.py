@@ -68,7 +68,7 @@ class _Compiled:
         if self._generation != _generation:
             self._programs.clear()
             self._generation = _generation
-        key, modules = self._key(structure, args, kwargs)
+        key, modules = self._key(structure)
         known = kept(self._programs, key, modules)
         for program, results in known:
             if program is None:
@@ -77,8 +77,8 @@ class _Compiled:
                 return self._run(program, results, tensors, args, kwargs)
         return self._first_call(known, tensors, structure, args, kwargs)
 
-    def _key(self, structure, args, kwargs):
-        now, modules = state(watched(self._function, (args, kwargs)))
+    def _key(self, structure):
+        now, modules = state(watched(self._function, structure.others))
         return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
     def _first_call(self, known, tensors, structure, args, kwargs):
@@ -152,7 +152,7 @@ class _Compiled:
         """The program for such calls, which is made if there is none yet, and the call's tensors."""
         self(args, kwargs)
         tensors, structure = flatten((args, kwargs))
-        known, _ = self._programs.get(self._key(structure, args, kwargs)[0], ([], None))
+        known, _ = self._programs.get(self._key(structure)[0], ([], None))
         program = next((program for program, _ in known if program is not None and program.accepts(tensors)), None)
         if program is None:
             raise RuntimeError(f"{_name(self._function)} runs as it is, not as a graph")

@@ -15,15 +15,21 @@ class NoStructure(TypeError):
 
 
 class Structure:
-    """What a value is besides its tensors. Equal structures have equal keys."""
+    """What a value is besides its tensors. Equal structures have equal keys: of a tensor `Tensor`, of tuples and lists their class and the keys of items, of
+    dictionaries names too, of other objects their class and themselves."""
 
-    def __init__(self, key, build):
+    __slots__ = ("key", "others", "_like")
+
+    def __init__(self, key, others, like):
         self.key = key
-        self._build = build
+        # The objects that are neither tensors nor plain.
+        self.others = others
+        # Empty mappings, in order, like those that are more than dictionaries.
+        self._like = like
 
     def build(self, tensors):
         """The value, with these tensors."""
-        return self._build(iter(tensors))
+        return _built(self.key, iter(tensors), iter(self._like))
 
 
 def flatten(value):
@@ -31,40 +37,60 @@ def flatten(value):
 
     Raises NoStructure for an object without a hash, and for a tensor whose class decides calls.
     """
-    tensors = []
-    return tensors, _flatten(value, tensors)
+    parts = _Parts()
+    key = parts.key(value, 0)
+    return parts.tensors, Structure(key, parts.others, parts.like)
 
 
-def _flatten(value, tensors):
-    if isinstance(value, _Tensor):
-        if _intercept.asks(value):
-            raise NoStructure(f"{type(value).__name__} has a __torch_function__")
-        tensors.append(value)
-        return Structure(_Tensor, next)
-    if isinstance(value, dict):
-        items = {name: _flatten(item, tensors) for name, item in value.items()}
-        # Its own items are not held: what nobody holds after a trace is the graph's alone.
-        like = _filled(value, dict.fromkeys(items))
-        build = lambda tensors: _filled(like, {name: item._build(tensors) for name, item in items.items()})
-        return Structure((type(value), tuple((name, item.key) for name, item in items.items())), build)
-    if isinstance(value, (list, tuple)):
-        items = [_flatten(item, tensors) for item in value]
-        kind = type(value)
-        make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
-        build = lambda tensors: make([item._build(tensors) for item in items])
-        return Structure((kind, tuple(item.key for item in items)), build)
-    try:
-        hash(value)
-    except TypeError as error:
-        raise NoStructure(str(error)) from None
-    # 1, 1.0 and True are equal, and not the same.
-    return Structure((type(value), value), lambda _: value)
+class _Parts:
+    """What a value is made of, in order."""
+
+    __slots__ = ("tensors", "others", "like")
+
+    def __init__(self):
+        self.tensors, self.others, self.like = [], [], []
+
+    def key(self, value, depth):
+        """The key of a value with so many containers around it."""
+        return _core._structure_key(value, self.tensors, self._key_of_other, depth)
+
+    def _key_of_other(self, value, depth):
+        if isinstance(value, _Tensor):
+            if _intercept.asks(value):
+                raise NoStructure(f"{type(value).__name__} has a __torch_function__")
+            self.tensors.append(value)
+            return _Tensor
+        if isinstance(value, dict):
+            # Its own items are not held: what nobody holds after a trace is the graph's alone.
+            self.like.append(_filled(value, dict.fromkeys(value)))
+            return type(value), tuple([(name, self.key(item, depth + 1)) for name, item in value.items()])
+        if isinstance(value, (list, tuple)):
+            return type(value), tuple([self.key(item, depth + 1) for item in value])
+        try:
+            hash(value)
+        except TypeError as error:
+            raise NoStructure(str(error)) from None
+        self.others.append(value)
+        return type(value), value
+
+
+def _built(key, tensors, like):
+    if key is _Tensor:
+        return next(tensors)
+    kind, content = key
+    if kind is dict:
+        return {name: _built(item, tensors, like) for name, item in content}
+    if issubclass(kind, dict):
+        mapping = next(like)
+        return _filled(mapping, {name: _built(item, tensors, like) for name, item in content})
+    if issubclass(kind, (list, tuple)):
+        items = [_built(item, tensors, like) for item in content]
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    return content
 
 
 def _filled(mapping, items):
     """The items in a mapping like this one."""
-    if type(mapping) is dict:
-        return items
     filled = copy.copy(mapping)
     filled.update(items)
     return filled

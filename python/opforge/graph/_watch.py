@@ -9,8 +9,8 @@ import types
 from .. import _core
 from ..nn.modules.module import Module
 
-# Classes of objects that hold tensors under names of their own, and of an object its children and its tensors.
-_HOLDERS = {Module: lambda module: (module._modules.values(), (*module._parameters.values(), *module._buffers.values()))}
+# Of classes of objects that hold tensors under names of their own: the names of the dictionaries of an object's children, and of its tensors.
+_HOLDERS = {Module: ("_modules", ["_parameters", "_buffers"])}
 # How many functions and containers are looked into, one inside of the other, and how long those containers are at most.
 _DEPTH = 4
 _LENGTH = 256
@@ -18,16 +18,16 @@ _LENGTH = 256
 _PLAIN = frozenset({bool, int, float, complex, str, type(None)})
 
 
-def watch(kind, parts):
-    """Has objects of a class watched as modules are: `parts` gives one's children of such classes, and its tensors."""
-    _HOLDERS[kind] = parts
+def watch(kind, children, tensors):
+    """Has objects of a class watched as modules are, by the names of the dictionaries of one's children of such classes, and of its tensors."""
+    _HOLDERS[kind] = children, [tensors]
     _holder.cache_clear()
 
 
 # Looked up for each object in each call: of some hundred classes the answers are kept.
 @functools.lru_cache(256)
 def _holder(kind):
-    """How objects of a class are taken apart, if they hold tensors under names of their own."""
+    """The names of what objects of a class hold, if they hold tensors under names of their own."""
     return next((_HOLDERS[base] for base in kind.__mro__ if base in _HOLDERS), None)
 
 
@@ -37,27 +37,15 @@ def _is_of_users(kind):
     return not issubclass(kind, (type, types.ModuleType)) and kind.__module__.partition(".")[0] not in sys.stdlib_module_names
 
 
-def watched(function, arguments=()):
+def watched(function, objects=()):
     """The modules, tensors, numbers and strings that a function is, is bound to, has in its closure, its defaults, or its code names as globals, and
-    that objects among its arguments hold, which are no tensors themselves. Lists are looked into for modules and tensors.
+    that objects hold. Lists are looked into for modules and tensors.
     """
     found, seen = [], set()
     _find(function, _DEPTH, seen, found)
-    for value in _objects(arguments):
+    for value in objects:
         _find(value, _DEPTH, seen, found)
     return found
-
-
-def _objects(value):
-    """What arguments are besides tensors, and values that are told from others by themselves."""
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        if type(value) not in _PLAIN and not isinstance(value, _core.Tensor):
-            yield value
-        return
-    for item in value:
-        yield from _objects(item)
 
 
 def _find(value, depth, seen, found, plain=True):
@@ -102,29 +90,4 @@ def state(roots):
     """What tells apart how modules, tensors and plain values are now: which they are, where elements lie, whether they need gradients, and the plain
     attributes of modules, their modes among them. The modules come with it: as long as they are held no other has their identity.
     """
-    modules, tensors, plain, seen = [], [], [], set()
-    for root in roots:
-        if isinstance(root, _core.Tensor):
-            tensors.append(root)
-        elif _holder(type(root)):
-            _collect(root, modules, tensors, seen)
-        else:
-            plain.append((type(root), root))
-    attributes = tuple((id(module), *_attributes(module)) for module in modules)
-    return (tuple(plain), attributes, _core._identity(tensors)), modules
-
-
-def _attributes(module):
-    return [(type(value), value) for value in vars(module).values() if type(value) in _PLAIN]
-
-
-def _collect(module, modules, tensors, seen):
-    if id(module) in seen:
-        return
-    seen.add(id(module))
-    modules.append(module)
-    children, own = _holder(type(module))(module)
-    tensors.extend(tensor for tensor in own if tensor is not None)
-    for child in children:
-        if child is not None:
-            _collect(child, modules, tensors, seen)
+    return _core._state(roots, _holder)

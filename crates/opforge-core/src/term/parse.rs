@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// A string in quotes, as [`str::escape_default`] writes it.
+    /// A string in quotes, as [`str::escape_default`] and `{:?}` write it.
     ///
     /// # Errors
     /// For anything else.
@@ -245,12 +245,11 @@ impl<'a> Parser<'a> {
     }
 
     fn escaped(&mut self) -> Result<char> {
-        let simple = [("\\\"", '"'), ("\\'", '\''), ("\\\\", '\\'), ("\\n", '\n'), ("\\r", '\r'), ("\\t", '\t')];
-        for (escape, c) in simple {
-            if self.rest().starts_with(escape) {
-                self.at += escape.len();
-                return Ok(c);
-            }
+        let simple = [('"', '"'), ('\'', '\''), ('\\', '\\'), ('n', '\n'), ('r', '\r'), ('t', '\t'), ('0', '\0')];
+        let letter = self.rest().strip_prefix('\\').and_then(|rest| rest.chars().next());
+        if let Some((_, c)) = simple.into_iter().find(|(escape, _)| letter == Some(*escape)) {
+            self.at += 2;
+            return Ok(c);
         }
         let code = self.rest().strip_prefix("\\u{").and_then(|rest| rest.split_once('}'));
         let read = code.and_then(|(code, _)| char::from_u32(u32::from_str_radix(code, 16).ok()?).zip(Some(code.len())));

@@ -68,4 +68,11 @@ proptest! {
             prop_assert_eq!(again.to_string(), written);
         }
     }
+
+    #[test]
+    fn any_string_is_read_as_written(text: String) {
+        for written in [format!("{text:?}"), Term::Text(text.clone()).to_string()] {
+            prop_assert_eq!(Parser::new(&written, "term").string().unwrap(), text.clone(), "{}", written);
+        }
+    }
 }

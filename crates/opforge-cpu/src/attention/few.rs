@@ -169,49 +169,78 @@ impl<T: FloatElem> Routine for Score<T> {
                 unsafe { *state.scores.add(i * BLOCK + key) = hidden };
             }
         }
-        // SAFETY: there are as many queries as each call is for.
-        unsafe {
-            match count {
-                1 => self.scores::<S, 1>(&state, keys, block),
-                2 => self.scores::<S, 2>(&state, keys, block),
-                3 => self.scores::<S, 3>(&state, keys, block),
-                _ => self.scores::<S, TOGETHER>(&state, keys, block),
-            }
-        }
+        // SAFETY: the state has as many queries, and the matrix a block's keys.
+        unsafe { self.scores::<S>(&state, count, keys, block) };
     }
 }
 
 impl<T: FloatElem> Score<T> {
     /// # Safety
-    /// The state is of `N` queries at least, and the matrix has `block` contiguous rows of their width.
+    /// The state is of `count` queries at least, and the matrix has `block` contiguous rows of their width.
     #[inline(always)]
-    unsafe fn scores<S: Simd, const N: usize>(&self, state: &State<T>, keys: Matrix<T>, block: usize) {
+    unsafe fn scores<S: Simd>(&self, state: &State<T>, count: usize, keys: Matrix<T>, block: usize) {
         let lanes = <T::Vector<S>>::LANES;
-        let whole = self.width / lanes * lanes;
-        for key in 0..block {
-            let row = keys.from(key, 0).at;
-            let mut sums = [<T::Vector<S>>::splat(0.0); N];
-            // SAFETY: vectors end at or before the width of keys and queries.
-            unsafe {
-                for j in (0..whole).step_by(lanes) {
-                    let elements = <T::Vector<S>>::load(row.add(j));
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        *sum = elements.mul_add(<T::Vector<S>>::load(state.queries.add(i * self.width + j)), *sum);
-                    }
+        // Lanes change places by way of memory there.
+        let together = if S::ISA == Isa::Portable { 0 } else { block / lanes * lanes };
+        // SAFETY: keys are the block's, and each query has as many scores.
+        unsafe {
+            for key in (0..together).step_by(lanes) {
+                for i in 0..count {
+                    let query = state.queries.add(i * self.width);
+                    self.products::<S>(query, keys.from(key, 0)).store(state.scores.add(i * BLOCK + key));
                 }
-                if whole < self.width {
-                    let rest = self.width - whole;
-                    let elements = <T::Vector<S>>::load_partial(row.add(whole), rest);
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        let query = <T::Vector<S>>::load_partial(state.queries.add(i * self.width + whole), rest);
-                        *sum = elements.mul_add(query, *sum);
-                    }
-                }
-                for (i, sum) in sums.into_iter().enumerate() {
+            }
+            for key in together..block {
+                for i in 0..count {
+                    let query = state.queries.add(i * self.width);
+                    let [sum] = self.sums::<S, 1>(query, keys.from(key, 0));
                     *state.scores.add(i * BLOCK + key) = sum.reduce_sum();
                 }
             }
         }
+    }
+
+    /// A query's products with as many keys as a vector has lanes.
+    ///
+    /// # Safety
+    /// The query and the keys have `width` elements, contiguous.
+    #[inline(always)]
+    unsafe fn products<S: Simd>(&self, query: *const T, keys: Matrix<T>) -> T::Vector<S> {
+        // SAFETY: the caller's.
+        let sums = unsafe { self.sums::<S, 16>(query, keys) };
+        Vector::fold_each(
+            sums,
+            #[inline(always)]
+            |a, b| a + b,
+        )
+    }
+
+    /// Lanes whose sums are a query's products with the first `N` keys, at most as many as a vector has lanes.
+    ///
+    /// # Safety
+    /// As [`Score::products`].
+    #[inline(always)]
+    unsafe fn sums<S: Simd, const N: usize>(&self, query: *const T, keys: Matrix<T>) -> [T::Vector<S>; N] {
+        let (lanes, count) = (<T::Vector<S>>::LANES, N.min(<T::Vector<S>>::LANES));
+        let whole = self.width / lanes * lanes;
+        let mut sums = [<T::Vector<S>>::splat(0.0); N];
+        // SAFETY: vectors end at or before the width of keys and queries.
+        unsafe {
+            for j in (0..whole).step_by(lanes) {
+                let factor = <T::Vector<S>>::load(query.add(j));
+                for (key, sum) in sums[..count].iter_mut().enumerate() {
+                    *sum = <T::Vector<S>>::load(keys.from(key, j).at).mul_add(factor, *sum);
+                }
+            }
+            if whole < self.width {
+                let rest = self.width - whole;
+                let factor = <T::Vector<S>>::load_partial(query.add(whole), rest);
+                for (key, sum) in sums[..count].iter_mut().enumerate() {
+                    *sum = <T::Vector<S>>::load_partial(keys.from(key, whole).at, rest).mul_add(factor, *sum);
+                }
+            }
+        }
+        sums
     }
 }
 

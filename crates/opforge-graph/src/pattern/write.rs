@@ -108,7 +108,8 @@ fn numbers(all: &[Expression]) -> String {
     format!("[{}]", all.iter().map(number).collect::<Vec<_>>().join(", "))
 }
 
-/// A number, or a hole where it depends on sizes.
+/// A number, or a hole where it depends on sizes or is none that a length can be.
 fn number(expression: &Expression) -> String {
-    expression.constant().map_or_else(|| format!("{{{expression}}}"), |number| number.to_string())
+    let number = expression.constant().and_then(|number| usize::try_from(number).ok());
+    number.map_or_else(|| format!("{{{expression}}}"), |number| number.to_string())
 }

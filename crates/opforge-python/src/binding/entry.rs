@@ -141,7 +141,9 @@ impl Entry {
             return forms::call(self, py, args).unwrap_or_else(|| Err(self.explain(args)));
         };
         let args = rest.arguments(args);
-        let result = self.try_call(py, &args).or_else(|| forms::call(self, py, &args));
+        let into =
+            out.bind(py).cast::<PyTensor>().ok().and_then(|out| self.try_call_into(py, &args, &out.get().tensor(py)));
+        let result = into.or_else(|| self.try_call(py, &args)).or_else(|| forms::call(self, py, &args));
         let result = result.unwrap_or_else(|| Err(self.explain(&args)))?;
         if out.is_none(py) {
             return Ok(result);
@@ -156,6 +158,25 @@ impl Entry {
                 Err(error)
             }
         }
+    }
+
+    /// As [`try_call`](Entry::try_call), of a function that makes one tensor of others: the result is `out` itself where an operator could write there.
+    fn try_call_into<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Arguments<'_, 'py>,
+        out: &Tensor,
+    ) -> Option<PyResult<Py<PyAny>>> {
+        self.overloads.iter().find_map(|signature| {
+            let mut values = signature.bind(args).ok()?;
+            let (form, function) = (signature.take_form(self.form, &mut values), signature.function);
+            let is_fit =
+                form == Form::Plain && !function.view && function.returns == "Tensor" && is_made_of_tensors(args);
+            is_fit.then(|| {
+                let result = front_end::attempt(|| function.invoke_into(out, &values)).or_raise(py)?;
+                results::object(py, result, signature.results.as_ref())
+            })
+        })
     }
 
     #[cold]
@@ -179,10 +200,12 @@ fn create_global(py: Python<'_>, name: &str, args: &Arguments<'_, '_>) -> PyResu
 
 /// Whether a tensor, or a list or tuple of some, is among the arguments.
 fn is_made_of_tensors(args: &Arguments<'_, '_>) -> bool {
+    let is_tensor = |value: &Bound<'_, PyAny>| value.is_instance_of::<PyTensor>();
     let holds = |value: Borrowed<'_, '_, PyAny>| {
+        // A tensor's own iterator would make all of its rows.
         let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
-        let mut items = value.try_iter().ok().filter(|_| is_sequence).into_iter().flatten().flatten();
-        value.is_instance_of::<PyTensor>() || items.any(|item| item.is_instance_of::<PyTensor>())
+        let items = is_sequence.then(|| value.try_iter().ok()).flatten();
+        is_tensor(&value) || items.into_iter().flatten().flatten().any(|item| is_tensor(&item))
     };
     (0..args.count()).any(|i| holds(args.at(i))) || args.named().any(|(_, value)| holds(value))
 }
@@ -251,6 +274,9 @@ fn warn_of_shape(py: Python<'_>, name: &str, out: &Tensor, result: &Tensor) -> P
 
 fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor, views: bool) -> PyResult<()> {
     let destination = out.tensor(py);
+    if destination.id() == result.id() {
+        return Ok(());
+    }
     if destination.shape() == result.shape() {
         return write_back(name, &destination, &result).or_raise(py);
     }

@@ -91,7 +91,7 @@ pub(crate) fn default_rtol(a: &Tensor) -> f64 {
 
 /// The relative tolerance that is given, or the default if there is no absolute one either.
 pub(crate) fn rtol_or_default<'a>(a: &Tensor, atol: &Option<Operand<'_>>, rtol: Option<Operand<'a>>) -> Operand<'a> {
-    let none = |atol: &Operand<'_>| matches!(atol, Operand::Scalar(x) if x.to_f64() == 0.0);
+    let none = |atol: &Operand<'_>| matches!(atol, Operand::Scalar(x) if x.as_real() == Some(0.0));
     rtol.unwrap_or_else(|| if atol.as_ref().is_none_or(none) { default_rtol(a).into() } else { 0.0.into() })
 }
 
@@ -100,7 +100,10 @@ pub(crate) fn rtol_or_default<'a>(a: &Tensor, atol: &Option<Operand<'_>>, rtol: 
 pub(crate) fn number_each(op: &'static str, a: &Tensor, number: Operand<'_>) -> Result<Tensor> {
     let (lead, ..) = matrices(op, a.meta())?;
     match number {
-        Operand::Scalar(x) => Tensor::full(x.to_f64(), lead, a.device())?.to_dtype(a.dtype()),
+        Operand::Scalar(x) => {
+            let real = x.as_real().ok_or_else(|| Error::dtype(op, "tolerance", x, "a real number"))?;
+            Tensor::full(real, lead, a.device())?.to_dtype(a.dtype())
+        }
         Operand::Tensor(t) => t.to_dtype(a.dtype())?.broadcast_as(lead),
     }
 }

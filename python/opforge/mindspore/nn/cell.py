@@ -180,7 +180,7 @@ class Cell:
         return "\n  ".join([f"{self.cls_name}({extra}", *lines]) + "\n)"
 
 
-watch(Cell, lambda cell: (cell._cells.values(), cell._params.values()))
+watch(Cell, "_cells", "_params")
 
 
 def _forget(cell, name):

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Function, Value};
-use crate::{Result, Tensor};
+use crate::dispatch::{Out, check_writable, write_to};
+use crate::{Error, Result, Tensor};
 
 static SHARED: AtomicU64 = AtomicU64::new(0);
 
@@ -31,6 +32,33 @@ impl Function {
             return Ok(result);
         }
         result.apart_from(values)
+    }
+
+    /// As [`Function::invoke`], of a function that makes one tensor of others: the result is `destination` itself where an operator could write there.
+    ///
+    /// # Errors
+    /// The function's; for a destination that must not be written, and for a function that makes something else.
+    #[track_caller]
+    pub fn invoke_into(&self, destination: &Tensor, values: &[Value]) -> Result<Value> {
+        let result = self.call_into(destination, values)?;
+        let is_written = result.id() == destination.id();
+        if is_written || self.view { Ok(result.into()) } else { Value::from(result).apart_from(values) }
+    }
+
+    /// As [`Function::invoke_into`], but for a result elsewhere, which may share memory with an argument.
+    #[track_caller]
+    pub(crate) fn call_into(&self, destination: &Tensor, values: &[Value]) -> Result<Tensor> {
+        check_writable(self.name, "out", destination)?;
+        write_to(destination, self.name, |out| self.call_one(values, out))
+    }
+
+    /// The one tensor that the function makes.
+    #[track_caller]
+    pub(crate) fn call_one(&self, values: &[Value], out: Out<'_>) -> Result<Tensor> {
+        match self.call.call(values, out)? {
+            Value::Tensor(result) => Ok(result),
+            _ => Err(Error::value(self.name, "result", "not one tensor", "one tensor")),
+        }
     }
 }
 

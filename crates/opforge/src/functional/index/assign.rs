@@ -4,7 +4,7 @@ use opforge_core::Kind;
 
 use crate::autograd::{check_write, enable_grad, has_history, is_grad_enabled};
 use crate::declaration::{Function, Value};
-use crate::dispatch::{check_writable, write_to};
+use crate::dispatch::check_writable;
 use crate::ops::prelude::*;
 
 functions! { copy_into, copy_number }
@@ -110,15 +110,10 @@ pub fn check_out(op: &'static str, destination: &Tensor, result: &Tensor) -> Res
 #[track_caller]
 pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Result<Tensor> {
     let name = function.name;
-    let call = |out: Out<'_>| match function.call.call(values, out)? {
-        Value::Tensor(result) => Ok(result),
-        _ => Err(Error::value(name, "result", "not one tensor", "one tensor")),
-    };
     if function.view {
-        return laid_out_anew(name, receiver, || call(None));
+        return laid_out_anew(name, receiver, || function.call_one(values, None));
     }
-    check_writable(name, "out", receiver)?;
-    let result = write_to(receiver, name, call)?;
+    let result = function.call_into(receiver, values)?;
     if result.id() != receiver.id() {
         write_back(name, receiver, &result)?;
     }

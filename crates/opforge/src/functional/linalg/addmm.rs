@@ -85,7 +85,7 @@ fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alp
         true => Ok(()),
         false => Err(Error::shapes(op, input.shape(), product.shape(), "an input that broadcasts to the product")),
     })?;
-    if beta.to_f64() == 0.0 {
+    if beta.as_real() == Some(0.0) {
         return f::constant_in(product, &[input]);
     }
     f::add((&product).into(), (&scaled(input, beta)?).into(), Scalar::Int(1))

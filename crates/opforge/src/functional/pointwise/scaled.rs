@@ -96,7 +96,12 @@ fn is_one_pass(a: &Operand<'_>, b: &Tensor, alpha: Scalar) -> bool {
 
 /// The product of two numbers.
 fn times(name: &'static str, a: Scalar, b: Scalar) -> Result<Scalar> {
-    if a.kind().max(b.kind()) >= Kind::Float {
+    let kind = a.kind().max(b.kind());
+    if kind == Kind::Complex {
+        let ((a, ai), (b, bi)) = (a.to_complex(), b.to_complex());
+        return Ok(Scalar::Complex(a * b - ai * bi, a * bi + ai * b));
+    }
+    if kind == Kind::Float {
         return Ok(Scalar::Float(a.to_f64() * b.to_f64()));
     }
     let too_large = || Error::value(name, "alpha", b, "a number whose product with other fits 64 bits");

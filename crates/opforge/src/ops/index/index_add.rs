@@ -96,7 +96,7 @@ impl Plain for IndexAdd {
 #[operator(DTypes::COMPUTED, samples, IndexAdd)]
 pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    let scaled = match alpha.to_f64() == 1.0 {
+    let scaled = match alpha.as_real() == Some(1.0) {
         true => source.clone(),
         false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
     };

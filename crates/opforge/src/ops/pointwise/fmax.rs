@@ -48,11 +48,11 @@ impl<const MAX: bool> Binary for WinningNumber<MAX> {
 /// assert_eq!(opforge::functional::fmax((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, WinningNumber<true>)]
 pub fn fmax(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(WinningNumber::<true>, input, other, Rules::TORCH)
+    binary_to(WinningNumber::<true>, input, other, Rules::TORCH, out)
 }
 
 fn samples() -> Vec<Sample> {

@@ -16,11 +16,11 @@ use crate::ops::prelude::*;
 /// assert_eq!(opforge::functional::fmin((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, WinningNumber<false>)]
 pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(WinningNumber::<false>, input, other, Rules::TORCH)
+    binary_to(WinningNumber::<false>, input, other, Rules::TORCH, out)
 }
 
 fn samples() -> Vec<Sample> {

@@ -55,7 +55,10 @@ impl Binary for Toward {
     }
 }
 
-/// `input + weight * (end - input)`: the way from `input` to `end`, exact at both.
+/// `input + weight * (end - input)`: the way from `input` to `end`, exact at both. Complex tensors may have a complex weight.
+///
+/// # Errors
+/// For shapes that do not broadcast, and a complex weight of real tensors.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -71,25 +74,29 @@ pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
         Operand::Tensor(weight) if is_fused([input, end, weight]) => {
             return dispatch_to(&TernaryOp(Between), &[input, end, weight], out);
         }
-        Operand::Scalar(weight) if is_fused([input, input, end]) && !matches!(weight, Scalar::Complex(..)) => {
+        Operand::Scalar(weight) if weight.as_real().is_none() && !input.dtype().is_complex() => {
+            return Err(Error::dtype(OP, "weight", weight, "a real number, as the tensors hold"));
+        }
+        Operand::Scalar(weight) if is_fused([input, input, end]) => {
             return dispatch_to(&BinaryOp(Toward { weight: weight.into() }), &[input, end], out);
         }
         _ => {}
     }
     let way = f::sub(end.into(), input.into(), Scalar::Int(1))?;
     let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), Scalar::Int(1));
-    let from_end = |weight: Operand| {
-        let rest = f::rsub(weight, 1.0.into(), Scalar::Int(1))?;
-        f::sub(end.into(), (&f::mul((&way).into(), (&rest).into())?).into(), Scalar::Int(1))
-    };
+    let from_end = |rest: Operand| f::sub(end.into(), (&f::mul((&way).into(), rest)?).into(), Scalar::Int(1));
     match weight {
-        Operand::Scalar(w) if w.to_f64() < 0.5 => from_start(weight),
         Operand::Scalar(w) => {
-            f::sub(end.into(), (&f::mul((&way).into(), (1.0 - w.to_f64()).into())?).into(), Scalar::Int(1))
+            let (re, im) = w.to_complex();
+            let is_near = w.as_real().unwrap_or(re.hypot(im)) < 0.5;
+            let rest = w.as_real().map_or(Scalar::Complex(1.0 - re, -im), |w| (1.0 - w).into());
+            if is_near { from_start(weight) } else { from_end(rest.into()) }
         }
         Operand::Tensor(w) => {
-            let near = f::lt(w.into(), 0.5.into())?;
-            f::where_cond(&near, (&from_start(weight)?).into(), (&from_end(weight)?).into())
+            let size = if w.dtype().is_complex() { &f::abs(w)? } else { w };
+            let near = f::lt(size.into(), 0.5.into())?;
+            let rest = f::rsub(weight, 1.0.into(), Scalar::Int(1))?;
+            f::where_cond(&near, (&from_start(weight)?).into(), (&from_end((&rest).into())?).into())
         }
     }
 }

@@ -50,11 +50,11 @@ impl Binary for Logaddexp {
 /// assert_eq!(opforge::functional::logaddexp((&x).into(), 0.0.into())?.to_vec1::<f32>()?, [std::f32::consts::LN_2]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::FLOATS, samples, Logaddexp)]
 pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Logaddexp, input, other, None)
+    binary_float(Logaddexp, input, other, out)
 }
 
 fn samples() -> Vec<Sample> {

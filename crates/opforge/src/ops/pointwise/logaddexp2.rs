@@ -40,11 +40,11 @@ impl Binary for Logaddexp2 {
 /// assert_eq!(opforge::functional::logaddexp2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::FLOATS, samples, Logaddexp2)]
 pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Logaddexp2, input, other, None)
+    binary_float(Logaddexp2, input, other, out)
 }
 
 fn samples() -> Vec<Sample> {

@@ -46,11 +46,11 @@ impl<const MAX: bool> Binary for Winner<MAX> {
 /// assert_eq!(opforge::functional::maximum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, Winner<true>)]
 pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Winner::<true>, input, other, Rules::TORCH)
+    binary_to(Winner::<true>, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

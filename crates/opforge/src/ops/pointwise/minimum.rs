@@ -16,11 +16,11 @@ use crate::ops::prelude::*;
 /// assert_eq!(opforge::functional::minimum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, Winner<false>)]
 pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Winner::<false>, input, other, Rules::TORCH)
+    binary_to(Winner::<false>, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

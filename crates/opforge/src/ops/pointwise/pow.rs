@@ -129,10 +129,12 @@ fn by_multiplication(base: &Tensor, exponent: Scalar) -> Option<Result<Tensor>> 
     if !(base.dtype().is_float() || integer && whole) {
         return None;
     }
-    match exponent.to_f64() {
+    match exponent.as_real()? {
+        1.0 => Some(base.copy()),
         2.0 => Some(base.sqr()),
         3.0 => Some(base.sqr().and_then(|square| square.mul(base))),
         0.5 if !integer => Some(base.sqrt()),
+        -0.5 if !integer => Some(f::rsqrt(base)),
         -1.0 if !integer => Some(base.recip()),
         _ => None,
     }

@@ -1,14 +1,14 @@
 //! Graphs: what `opforge.compile` and `opforge.nn.Graph` are made of.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use opforge::{Error, Tensor};
 use opforge_graph::{DynamicGraph, Function, Program, Size, trace};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+
+pub mod kind;
 
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
@@ -59,18 +59,6 @@ pub fn _trace(function: &Bound<'_, PyAny>, examples: &Bound<'_, PyList>, step: b
         Function::trace_and_tidy(&examples, call, tidy).map(Traced::Function)
     };
     traced.or_raise(py).map(PyGraphFunction)
-}
-
-/// A number that tells tensors as they are now from others: where their elements lie, how, and whether they need gradients.
-#[pyfunction]
-pub fn _identity(objects: &Bound<'_, PyList>) -> PyResult<u64> {
-    let mut hasher = DefaultHasher::new();
-    for tensor in tensors(objects)? {
-        Arc::as_ptr(tensor.storage()).hash(&mut hasher);
-        // Gradients are those of the tensor, not of its memory.
-        (tensor.meta(), tensor.requires_grad().then(|| tensor.id())).hash(&mut hasher);
-    }
-    Ok(hasher.finish())
 }
 
 #[pymethods]

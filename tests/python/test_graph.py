@@ -527,3 +527,18 @@ def test_a_container_in_itself_is_an_error():
     itself.append(itself)
     with pytest.raises(RecursionError, match="256"):
         torch.compile(lambda given: given[0] + 1)(itself)
+
+
+def test_zeros_of_both_signs_are_two_kinds_of_calls():
+    class Divide(nn.Module):
+        def forward(self, x):
+            return x / self.by
+
+    divide, module = torch.compile(lambda x, by: x / by), Divide()
+    compiled, x = torch.compile(module), torch.ones(1)
+    for module.by in (0.0, -0.0, 0.0, -0.0):
+        expected = (x / module.by).item()
+        assert divide(x, module.by).item() == compiled(x).item() == expected
+    # In parts of complex numbers too.
+    for by in (complex(0.0, -0.0), complex(-0.0, 0.0)):
+        assert torch.compile(lambda x, by: torch.full_like(x, by))(x.to(torch.complex64), by).angle().item() == torch.full((1,), by).angle().item()

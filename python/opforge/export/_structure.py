@@ -32,7 +32,7 @@ def encode(key, what):
     if kind.__name__ in dir(return_types) and kind is getattr(return_types, kind.__name__):
         return {"returned": [kind.__name__, [encode(item, what) for item in content]]}
     if kind is float:
-        return {"float": content.hex()}
+        return {"float": float(content).hex()}
     if kind in _PLAIN:
         return {"value": content}
     raise TypeError(

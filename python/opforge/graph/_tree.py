@@ -16,7 +16,7 @@ class NoStructure(TypeError):
 
 class Structure:
     """What a value is besides its tensors. Equal structures have equal keys: of a tensor `Tensor`, of tuples and lists their class and the keys of items, of
-    dictionaries names too, of other objects their class and themselves."""
+    dictionaries names too, of other objects their class and themselves, but for the text of a number with zeros below 0."""
 
     __slots__ = ("key", "others", "_like")
 
@@ -86,7 +86,7 @@ def _built(key, tensors, like):
     if issubclass(kind, (list, tuple)):
         items = [_built(item, tensors, like) for item in content]
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
-    return content
+    return kind(content) if kind in (float, complex) else content
 
 
 def _filled(mapping, items):

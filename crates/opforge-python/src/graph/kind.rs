@@ -42,7 +42,7 @@ pub fn _structure_key<'py>(
         let items = items.iter().map(|(name, item)| (name, key(&item)?).into_pyobject(py));
         PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
     } else if is_plain(value) {
-        value.clone()
+        told_apart(value)?
     } else {
         return other.call1((value, depth));
     };
@@ -57,6 +57,17 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyFloat>()
         || value.is_exact_instance_of::<PyString>()
         || value.is_exact_instance_of::<PyComplex>()
+}
+
+/// A plain value, or the text of a number with zeros below 0, which are equal to others.
+fn told_apart<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_below = |x: f64| x == 0.0 && x.is_sign_negative();
+    let differs = match (value.cast::<PyFloat>(), value.cast::<PyComplex>()) {
+        (Ok(float), _) => is_below(float.value()),
+        (_, Ok(number)) => is_below(number.real()) || is_below(number.imag()),
+        _ => false,
+    };
+    if differs { Ok(value.repr()?.into_any()) } else { Ok(value.clone()) }
 }
 
 /// What tells apart how modules, tensors and plain values are now: which they are, where elements lie, whether they need gradients, and the plain
@@ -83,7 +94,7 @@ pub fn _state<'py>(
         } else if state.names(&root)?.is_some() {
             state.module(root)?;
         } else {
-            state.plain(root);
+            state.plain(&root)?;
         }
     }
     state.key.push(state.tensors.finish().into_pyobject(py)?.into_any());
@@ -123,8 +134,9 @@ impl<'py> State<'_, 'py> {
         Ok(())
     }
 
-    fn plain(&mut self, value: Bound<'py, PyAny>) {
-        self.key.extend([value.get_type().into_any(), value]);
+    fn plain(&mut self, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        self.key.extend([value.get_type().into_any(), told_apart(value)?]);
+        Ok(())
     }
 
     /// A module and those in it.
@@ -145,7 +157,7 @@ impl<'py> State<'_, 'py> {
             self.key.push((module.as_ptr() as usize).into_pyobject(module.py())?.into_any());
             let attributes = module.getattr(pyo3::intern!(module.py(), "__dict__"))?;
             for (_, value) in attributes.cast::<PyDict>()?.iter().filter(|(_, value)| is_plain(value)) {
-                self.plain(value);
+                self.plain(&value)?;
             }
             let children = module.getattr(children)?;
             waiting.extend(children.cast::<PyDict>()?.iter().map(|(_, child)| child).filter(|child| !child.is_none()));

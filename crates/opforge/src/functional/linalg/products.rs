@@ -1,6 +1,7 @@
 //! Products of vectors and matrices.
 
 use crate::functional as f;
+use crate::ops::linalg::matmul::matmul_to;
 use crate::ops::prelude::*;
 
 functions! {
@@ -18,10 +19,10 @@ functions! {
 /// assert_eq!(opforge::functional::mm(&x, &x)?.to_vec2::<f32>()?, [[7.0, 10.0], [15.0, 22.0]]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 pub fn mm(input: &Tensor, mat2: &Tensor) -> Result<Tensor> {
     ranks(OP, [(input, 2), (mat2, 2)], "[m, k] and [k, n]")?;
-    f::matmul(input, mat2)
+    matmul_to(input, mat2, out)
 }
 
 /// The products of matrices, one for each of a batch.
@@ -35,13 +36,13 @@ pub fn mm(input: &Tensor, mat2: &Tensor) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::bmm(&a, &b)?.dims(), [2, 3, 5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 pub fn bmm(input: &Tensor, mat2: &Tensor) -> Result<Tensor> {
     ranks(OP, [(input, 3), (mat2, 3)], "[b, m, k] and [b, k, n]")?;
     if input.dims()[0] != mat2.dims()[0] {
         return Err(Error::shapes(OP, input.shape(), mat2.shape(), "[b, m, k] and [b, k, n]"));
     }
-    f::matmul(input, mat2)
+    matmul_to(input, mat2, out)
 }
 
 /// The product of a matrix and a vector.

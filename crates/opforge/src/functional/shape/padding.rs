@@ -77,7 +77,7 @@ fn pad_constant(t: &Tensor, sides: &[(usize, [i64; 2])], value: f64) -> Result<T
     }
     let shape = Shape::from(shape);
     shape.check("pad", t.dtype().size_in_bytes())?;
-    if value == 0.0 {
+    if value.to_bits() == 0 {
         return embed(window, t, &Meta::contiguous(t.dtype(), shape));
     }
     let value = crate::functional::converted("pad", Scalar::Float(value), t.dtype())?;

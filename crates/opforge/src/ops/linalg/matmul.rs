@@ -69,10 +69,15 @@ impl Plain for MatMul {
 
 #[track_caller]
 fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    product_to(a, b, None)
+}
+
+#[track_caller]
+fn product_to(a: &Tensor, b: &Tensor, out: Out<'_>) -> Result<Tensor> {
     if a.dtype().is_complex() && a.dtype() == b.dtype() {
         return Parts::of(a)?.matmul(&Parts::of(b)?)?.join();
     }
-    dispatch1(&MatMul, &[a, b])
+    dispatch_to(&MatMul, &[a, b], out)
 }
 
 /// The matrix product of the last two dimensions; leading ones are broadcast, dtypes promoted. A vector counts as a row on the left and as
@@ -90,27 +95,33 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::matmul(&a, &v)?.to_vec1::<f32>()?, [3.0, 7.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, linalg)]
 #[operator(DTypes::NUMERIC, samples, MatMul)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    ensure(input.rank() != 0 && other.rank() != 0, || Error::shapes(OP, input.shape(), other.shape(), ACCEPTED))?;
-    let dtype = crate::functional::common_dtype(OP, input, other)?;
-    let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
-    if input.rank() == 1 {
-        a = a.unsqueeze(0)?;
+    matmul_to(input, other, out)
+}
+
+/// As [`matmul`], with a destination.
+#[track_caller]
+pub(crate) fn matmul_to(input: &Tensor, other: &Tensor, out: Out<'_>) -> Result<Tensor> {
+    let (rows, columns) = (input.rank(), other.rank());
+    ensure(rows != 0 && columns != 0, || Error::shapes("matmul", input.shape(), other.shape(), ACCEPTED))?;
+    let dtype = crate::functional::common_dtype("matmul", input, other)?;
+    let (a, b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
+    if rows > 1 && columns > 1 {
+        return product_to(&a, &b, out);
     }
-    if other.rank() == 1 {
-        b = b.unsqueeze(1)?;
+    let a = if rows == 1 { a.unsqueeze(0)? } else { a };
+    let b = if columns == 1 { b.unsqueeze(1)? } else { b };
+    let mut y = product(&a, &b)?;
+    if columns == 1 {
+        y = y.squeeze(y.rank() - 1)?;
     }
-    let mut out = product(&a, &b)?;
-    if other.rank() == 1 {
-        out = out.squeeze(out.rank() - 1)?;
+    if rows == 1 {
+        y = y.squeeze(if columns == 1 { 0 } else { y.rank() - 2 })?;
     }
-    if input.rank() == 1 {
-        out = out.squeeze(if other.rank() == 1 { 0 } else { out.rank() - 2 })?;
-    }
-    Ok(out)
+    Ok(y)
 }
 
 impl Tensor {

@@ -79,7 +79,7 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::cat(&[x.clone(), x], 0)?.to_vec2::<f32>()?, [[1.0, 2.0], [1.0, 2.0]]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(dim = 0)]
+#[function(dim = 0, out)]
 #[operator(DTypes::ALL, samples, Cat)]
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dtype = crate::functional::promote_all(OP, tensors.iter().map(Tensor::dtype))?.unwrap_or(DType::F32);
@@ -88,10 +88,13 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));
     let cast = parts.map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
     let dim = normalize_dim(dim, cast.first().map_or(0, Tensor::rank), OP)?;
-    let joined = join(&cast.iter().collect::<Vec<_>>(), dim)?;
+    let cast: Vec<&Tensor> = cast.iter().collect();
     // What is left out has a gradient too, of no elements.
     let left_out: SmallVec<[&Tensor; 2]> = tensors.iter().filter(|t| !all_nothing && nothing(t)).collect();
-    if left_out.is_empty() { Ok(joined) } else { crate::functional::constant_in(joined, &left_out) }
+    match left_out.is_empty() {
+        true => dispatch_to(&Cat { dim }, &cast, out),
+        false => crate::functional::constant_in(join(&cast, dim)?, &left_out),
+    }
 }
 
 impl Tensor {

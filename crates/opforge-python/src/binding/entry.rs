@@ -167,15 +167,13 @@ impl Entry {
         args: &Arguments<'_, 'py>,
         out: &Tensor,
     ) -> Option<PyResult<Py<PyAny>>> {
-        self.overloads.iter().find_map(|signature| {
-            let mut values = signature.bind(args).ok()?;
-            let (form, function) = (signature.take_form(self.form, &mut values), signature.function);
-            let is_fit =
-                form == Form::Plain && !function.view && function.returns == "Tensor" && is_made_of_tensors(args);
-            is_fit.then(|| {
-                let result = front_end::attempt(|| function.invoke_into(out, &values)).or_raise(py)?;
-                results::object(py, result, signature.results.as_ref())
-            })
+        let first = self.overloads.iter().find_map(|signature| Some((signature, signature.bind(args).ok()?)));
+        let (signature, mut values) = first?;
+        let (form, function) = (signature.take_form(self.form, &mut values), signature.function);
+        let makes_one = form == Form::Plain && !function.view && function.returns == "Tensor";
+        (makes_one && is_made_of_tensors(args)).then(|| {
+            let result = front_end::attempt(|| function.invoke_into(out, &values)).or_raise(py)?;
+            results::object(py, result, signature.results.as_ref())
         })
     }
 

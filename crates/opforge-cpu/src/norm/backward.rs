@@ -188,8 +188,10 @@ impl<E: StoredFloat, S: Simd> Row<E, S> {
                     i += Self::LANES;
                 }
             }
-            let sum = |k: usize| (sums[0][k] + sums[1][k]).reduce_sum().to_f64();
-            totals = [totals[0] + sum(0), totals[1] + sum(1)];
+            // Not in a closure: one that is not inlined is compiled without the vectors' instructions.
+            for (k, total) in totals.iter_mut().enumerate() {
+                *total += (sums[0][k] + sums[1][k]).reduce_sum().to_f64();
+            }
         }
         totals
     }

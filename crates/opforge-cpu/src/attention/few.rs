@@ -203,10 +203,10 @@ impl<T: FloatElem> Score<T> {
     /// A query's products with as many keys as a vector has lanes.
     ///
     /// # Safety
-    /// The query and the keys have `width` elements, contiguous.
+    /// The query and as many keys as a vector has lanes have `width` elements, contiguous.
     #[inline(always)]
     unsafe fn products<S: Simd>(&self, query: *const T, keys: Matrix<T>) -> T::Vector<S> {
-        // SAFETY: the caller's.
+        // SAFETY: the query and as many keys as lanes are contiguous and `width` long, as the caller says.
         let sums = unsafe { self.sums::<S, 16>(query, keys) };
         Vector::fold_each(
             sums,
@@ -218,7 +218,7 @@ impl<T: FloatElem> Score<T> {
     /// Lanes whose sums are a query's products with the first `N` keys, at most as many as a vector has lanes.
     ///
     /// # Safety
-    /// As [`Score::products`].
+    /// The query and these keys have `width` elements, contiguous.
     #[inline(always)]
     unsafe fn sums<S: Simd, const N: usize>(&self, query: *const T, keys: Matrix<T>) -> [T::Vector<S>; N] {
         let (lanes, count) = (<T::Vector<S>>::LANES, N.min(<T::Vector<S>>::LANES));

@@ -9,7 +9,7 @@ def _copied(view):
     """A tensor's elements, or those of each tensor of a tuple, in new memory, one after the other."""
     if isinstance(view, (tuple, list)):
         return tuple(map(_copied, view))
-    return _C.empty(view.shape, dtype=view.dtype, device=view.device).copy_(view)
+    return view.clone() if view.is_contiguous() else view.contiguous()
 
 
 def alias_copy(input):

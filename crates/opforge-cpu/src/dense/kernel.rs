@@ -315,7 +315,9 @@ impl<S: Stored> HostKernel for DenseKernel<S> {
         failed.outcome(self.op)
     }
 
+    /// Operations of larger matrices take less time each: they are made of products.
     fn cost(&self) -> u64 {
-        50 + (self.batch as u64).saturating_mul(50 + self.work() as u64 / 4)
+        let rate = (2 + self.inputs[0].rows.min(self.inputs[0].columns) / 8).min(40);
+        50 + (self.batch as u64).saturating_mul(50 + (self.work() / rate) as u64)
     }
 }

@@ -27,9 +27,12 @@ const STRIPS: usize = 20;
 /// Multiplications below which work on a matrix is not shared among threads.
 pub(super) const MIN_SHARED_WORK: usize = 1 << 19;
 
+/// Tasks for each thread where there are enough.
+const TASKS: usize = 4;
+
 /// What of so much work a thread takes at a time of `tasks`.
 pub(super) fn share(work: usize, tasks: usize) -> usize {
-    if work < MIN_SHARED_WORK { tasks } else { tasks.div_ceil(4 * num_threads()) }
+    if work < MIN_SHARED_WORK { tasks } else { tasks.div_ceil(TASKS * num_threads()) }
 }
 
 /// `C = A B` or `C -= A B`. The columns of `C` are contiguous. The depth is not split between threads: results do not depend on how many there are.
@@ -134,18 +137,28 @@ impl<T: Operand<Acc = T> + Accumulator + Neg<Output = T>> Block<T> {
         });
     }
 
+    /// Strips of `B`, of so many, that a strip of `A`, of `down`, meets in a task: fewer where there would be no task for every thread.
+    fn strips(&self, down: usize, strips: usize) -> usize {
+        match self.work() {
+            MIN_SHARED_WORK.. => (strips * down).div_ceil(TASKS * num_threads()).clamp(1, STRIPS),
+            _ => STRIPS,
+        }
+    }
+
     /// Multiplies what is packed.
     ///
     /// # Safety
     /// As [`Block::pack`], which has been called.
     unsafe fn multiply(&self) {
         let ([m, n, depth], width, height) = (self.size, self.kernels.width(), self.kernels.rows());
-        let (down, across) = (m.div_ceil(width), n.div_ceil(STRIPS * height));
+        let down = m.div_ceil(width);
+        let columns = height * self.strips(down, n.div_ceil(height));
+        let across = n.div_ceil(columns);
         parallel_for(down * across, share(self.work(), down * across), |range| {
             for task in range {
-                let (i, first) = (task % down * width, task / down * STRIPS * height);
+                let (i, first) = (task % down * width, task / down * columns);
                 let (a, rows) = (self.a.get().wrapping_add(i * depth), width.min(m - i));
-                for j in (first..n.min(first + STRIPS * height)).step_by(height) {
+                for j in (first..n.min(first + columns)).step_by(height) {
                     let (b, columns) = (self.b.get().wrapping_add(j * depth), height.min(n - j));
                     // SAFETY: both strips are packed, `C` has these rows and columns, which are this task's; the kernels are for this CPU.
                     unsafe {

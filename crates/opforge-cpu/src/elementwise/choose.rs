@@ -8,10 +8,12 @@ use num_complex::Complex;
 use opforge_core::{DType, Element, Error, F8E4M3, F8E5M2, Meta, Result, Scalar};
 use opforge_runtime::HostKernel;
 
+use super::block::Block;
 use super::check_dtypes;
 use super::kernel::Spec;
-use super::scalar::{ScalarMap, ScalarStep, SelectStep};
+use super::scalar::SelectStep;
 use super::step::Step;
+use crate::simd::{Routine, Simd};
 
 const PICOSECONDS: usize = 100;
 
@@ -34,15 +36,25 @@ pub fn select(op: &'static str, cond: &Meta, a: &Meta, b: &Meta, output: &Meta) 
     Spec { op, step, widen: false, ps: PICOSECONDS, failure: None }.kernel([cond, a, b], output)
 }
 
-#[derive(Clone, Copy)]
-struct Constant<T>(T);
+/// The step that writes a value everywhere.
+struct Fill<T>(T);
 
-impl<T: Copy + Send + Sync + 'static> ScalarMap<0> for Constant<T> {
-    type In = ();
-    type Out = T;
+impl<T: Copy + Send + Sync + 'static> Routine for Fill<T> {
+    type Args = *const Block<0>;
+    type Output = bool;
+    const AVX512: bool = false;
+
     #[inline(always)]
-    fn map(&self, []: [(); 0]) -> T {
-        self.0
+    unsafe fn run<S: Simd>(&self, block: *const Block<0>) -> bool {
+        // SAFETY: the block's rows are writable for its elements, of the step's type, and nobody else's, while it is borrowed.
+        unsafe {
+            let Block { rows, cols, output, output_row, .. } = *block;
+            for row in 0..rows as isize {
+                let to = output.wrapping_offset(row * output_row).cast::<T>();
+                std::slice::from_raw_parts_mut(to, cols).fill(self.0);
+            }
+        }
+        false
     }
 }
 
@@ -52,7 +64,7 @@ impl<T: Copy + Send + Sync + 'static> ScalarMap<0> for Constant<T> {
 /// An output that overlaps itself.
 pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     fn constant<T: Element>(value: Scalar) -> Step<0> {
-        Step::new(ScalarStep(Constant(T::from_scalar(value))))
+        Step::new(Fill(T::from_scalar(value)))
     }
     let step = match output.dtype {
         DType::Bool => constant::<bool>(value),

@@ -63,7 +63,7 @@ impl<T: Operand> Gemv<T> {
         let per_output = problem.k.saturating_mul(size_of::<T>()).max(1);
         // The matrix's strides along the output and along the sum.
         let (row, column) = if problem.m == 1 { (problem.b.1, problem.b.0) } else { problem.a };
-        let along_outputs = row == 1 && column != 1;
+        let along_outputs = is_along_outputs(row, column, problem.k);
         let whole = if along_outputs { STRIP } else { 16 };
         let part = (CHUNK / per_output).max(1).next_multiple_of(whole).min(len);
         let few = if along_outputs { 2 * STRIP } else { DOTS };
@@ -158,6 +158,12 @@ impl<T: Operand> HostKernel for Gemv<T> {
     }
 }
 
+/// Whether the matrix, of these strides along the output and along sums of `k` terms, is read along the output.
+#[inline(always)]
+fn is_along_outputs(row: usize, column: usize, k: usize) -> bool {
+    row == 1 && (column != 1 || k == 1)
+}
+
 fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -222,7 +228,7 @@ impl<T: Operand> Working<T> {
 /// The vectors are valid as described, the memory as [`Working::of`] asks.
 #[inline(always)]
 unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
-    let along_outputs = v.matrix.row == 1 && v.matrix.column != 1;
+    let along_outputs = is_along_outputs(v.matrix.row, v.matrix.column, v.k);
     let depth = if along_outputs { STRIP_DEPTH } else { DOT_DEPTH };
     // SAFETY: the vectors are as described; a part of the vector fits the working memory, as does a strip of outputs.
     unsafe {
@@ -260,12 +266,12 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
                 }
             }
             if v.totals.is_null() {
-                for (j, sum) in outputs.zip(sums) {
-                    if v.k > depth {
-                        *sum = T::Acc::of_total(totals[j - start]);
+                if v.k > depth {
+                    for (sum, &total) in sums.iter_mut().zip(&*totals) {
+                        *sum = T::Acc::of_total(total);
                     }
-                    *v.y.add(j) = T::narrow(sum.plus(v.bias(j)));
                 }
+                v.write(outputs, sums);
             } else {
                 if v.k <= depth {
                     add_to_totals(sums, totals, true);
@@ -294,6 +300,27 @@ impl<T: Operand> Vectors<T> {
         for i in 0..n {
             // SAFETY: element `p + i` is one of the `n`, which the contract gives room for.
             unsafe { *to.add(i) = (*self.x.add((p + i) * self.x_step)).widen() };
+        }
+    }
+
+    /// Writes these outputs.
+    ///
+    /// # Safety
+    /// They are the output's, and the bias has them; there is a sum for each.
+    #[inline(always)]
+    unsafe fn write(&self, outputs: Range<usize>, sums: &[T::Acc]) {
+        // SAFETY: as the caller says.
+        unsafe {
+            // A loop of its own: with a look at the bias for each output there would be no vectors.
+            if self.bias.is_none() {
+                for (j, sum) in outputs.zip(sums) {
+                    *self.y.add(j) = T::narrow(*sum);
+                }
+            } else {
+                for (j, sum) in outputs.zip(sums) {
+                    *self.y.add(j) = T::narrow(sum.plus(self.bias(j)));
+                }
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod prepack;
 mod problem;
 mod rectangles;
 mod small;
+mod tall;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(crate) use micro::{Ahead, Args, Kernels};
 pub(crate) use pack::{Matrix, Packing, pack, pack_strips};
 use problem::Problem;
 use small::Small;
+use tall::Tall;
 
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.
 ///
@@ -71,6 +73,8 @@ fn prepare<T: Operand>(problem: Problem) -> Arc<dyn HostKernel> {
         Arc::new(Gemv::<T>::new(problem))
     } else if small::fits::<T>(&problem) {
         Arc::new(Small::<T>::new(problem))
+    } else if tall::fits::<T>(&problem) {
+        Arc::new(Tall::<T>::new(problem))
     } else {
         Arc::new(Gemm::<T>::new(problem))
     }

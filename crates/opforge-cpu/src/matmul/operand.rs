@@ -9,7 +9,7 @@
 use opforge_core::{bf16, f16};
 
 use super::{Kernels, Packing, pairs};
-use crate::simd::convert::{NarrowBf16, NarrowF16, widen_bf16, widen_f16};
+use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16, widen_bf16, widen_f16};
 use crate::simd::{Isa, resolve};
 
 /// The type in which products are summed.
@@ -83,6 +83,16 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     const EXACT: bool;
     fn widen(self) -> Self::Acc;
     fn narrow(sum: Self::Acc) -> Self;
+    /// Widens `n` elements.
+    ///
+    /// # Safety
+    /// There are as many, and room for as many sums.
+    unsafe fn widen_all(from: *const Self, to: *mut Self::Acc, n: usize) {
+        for i in 0..n {
+            // SAFETY: as the caller promises.
+            unsafe { to.add(i).write((*from.add(i)).widen()) };
+        }
+    }
     /// Rounds `n` sums.
     ///
     /// # Safety
@@ -124,6 +134,10 @@ impl Operand for bf16 {
     fn narrow(sum: f32) -> bf16 {
         bf16::from_f32(sum)
     }
+    unsafe fn widen_all(from: *const bf16, to: *mut f32, n: usize) {
+        // SAFETY: as the caller promises; the entry is for this CPU.
+        unsafe { resolve::<WidenBf16>(Isa::current())(&WidenBf16, (from, to, n)) }
+    }
     unsafe fn narrow_all(sums: *const f32, to: *mut bf16, n: usize) {
         // SAFETY: as the caller promises; the entry is for this CPU.
         unsafe { resolve::<NarrowBf16>(Isa::current())(&NarrowBf16, (sums, to, n)) }
@@ -146,6 +160,10 @@ impl Operand for f16 {
     #[inline(always)]
     fn narrow(sum: f32) -> f16 {
         f16::from_f32(sum)
+    }
+    unsafe fn widen_all(from: *const f16, to: *mut f32, n: usize) {
+        // SAFETY: as the caller promises; the entry is for this CPU.
+        unsafe { resolve::<WidenF16>(Isa::current())(&WidenF16, (from, to, n)) }
     }
     unsafe fn narrow_all(sums: *const f32, to: *mut f16, n: usize) {
         // SAFETY: as the caller promises; the entry is for this CPU.

@@ -1,6 +1,7 @@
 //! Small products, whose operands are read where they lie: to pack them would take as long as to multiply them.
 
 use std::marker::PhantomData;
+use std::ptr::null;
 
 use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
@@ -31,7 +32,8 @@ pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
         && k * n <= MAX_OPERAND
 }
 
-/// What a micro-kernel computes of operands where they lie: `c[i][j] = sum over p of a[i][p] b[p][j]`, for as many rows as it has and `columns` columns.
+/// What a micro-kernel computes of operands where they lie: `c[i][j] = bias[j] + sum over p of a[i][p] b[p][j]`, for as many rows as it has and `columns`
+/// columns.
 pub(crate) struct InPlace<E> {
     pub depth: usize,
     pub a: *const E,
@@ -40,6 +42,8 @@ pub(crate) struct InPlace<E> {
     /// `columns` contiguous elements for each p, `b_row` apart.
     pub b: *const E,
     pub b_row: usize,
+    /// `columns` contiguous elements, or null for zeros.
+    pub bias: *const E,
     pub c: *mut E,
     pub c_row: usize,
     pub columns: usize,
@@ -72,15 +76,20 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
     unsafe {
         let mut sums = [[L::splat(L::Element::default()); NV]; MR];
         for p in 0..args.depth {
-            let (a, b) = (args.a.add(p * column), args.b.add(p * args.b_row));
-            let line: [L; NV] = std::array::from_fn(|v| {
-                let at = b.add(v * L::COUNT);
-                if WHOLE || v + 1 < NV { L::load(at) } else { L::load_first(at, last) }
-            });
+            let a = args.a.add(p * column);
+            let line: [L; NV] = line::<L, NV, WHOLE>(args.b.add(p * args.b_row), last);
             for (i, sums) in sums.iter_mut().enumerate() {
                 let scale = L::splat(*a.add(i * row));
                 for (sum, b) in sums.iter_mut().zip(line) {
                     *sum = scale.mul_add(b, *sum);
+                }
+            }
+        }
+        if !args.bias.is_null() {
+            let bias: [L; NV] = line::<L, NV, WHOLE>(args.bias, last);
+            for sums in &mut sums {
+                for (sum, bias) in sums.iter_mut().zip(bias) {
+                    *sum = sum.plus(bias);
                 }
             }
         }
@@ -93,6 +102,21 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
             }
         }
     }
+}
+
+/// Contiguous elements in registers, in the last of them `last` unless it is `WHOLE`.
+///
+/// # Safety
+/// As [`InPlaceKernel`]; so many elements are readable.
+#[inline(always)]
+unsafe fn line<L: Lanes, const NV: usize, const WHOLE: bool>(at: *const L::Element, last: usize) -> [L; NV] {
+    std::array::from_fn(|v| {
+        // SAFETY: the elements of register `v` are readable.
+        unsafe {
+            let at = at.add(v * L::COUNT);
+            if WHOLE || v + 1 < NV { L::load(at) } else { L::load_first(at, last) }
+        }
+    })
 }
 
 /// A batch of small products.
@@ -139,6 +163,7 @@ impl<T: Operand> Small<T> {
                         a_strides,
                         b: b.add(j),
                         b_row,
+                        bias: null(),
                         c: c.add(i * n + j),
                         c_row: n,
                         columns,

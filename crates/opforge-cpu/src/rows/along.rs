@@ -100,6 +100,13 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Lines<K> 
             if i < end {
                 part = by.combine(part, Float::select(VectorOf::<E, S>::first(end - i), term(i, end - i), identity));
             }
+            if len <= BLOCK * lanes {
+                // Found in every lane: to take it out of one and put it everywhere would take longer than to find it.
+                return part.fold_in_each(
+                    #[inline(always)]
+                    |a, b| by.combine(a, b),
+                );
+            }
             total = match by {
                 Fold::Sum => total + part.reduce_sum().to_f64(),
                 Fold::Max => FloatElem::maximum(total, part.reduce_max().to_f64()),

@@ -146,12 +146,17 @@ pub trait Vector: Float<Mask: VectorMask> {
     /// Combines all lanes, as a balanced tree. `combine` must be `#[inline(always)]`.
     #[inline(always)]
     fn fold(self, combine: impl Fn(Self, Self) -> Self) -> Self::Elem {
+        self.fold_in_each(combine).first_lane()
+    }
+    /// What [`fold`](Vector::fold) makes of all lanes, in every lane; of two zeros of different signs either may be in any.
+    #[inline(always)]
+    fn fold_in_each(self, combine: impl Fn(Self, Self) -> Self) -> Self {
         let (mut all, mut distance) = (self, Self::LANES / 2);
         while distance > 0 {
             all = combine(all, all.partners(distance));
             distance /= 2;
         }
-        all.first_lane()
+        all
     }
     /// What [`fold`](Vector::fold) makes of each of the first `LANES` vectors, bit for bit: of the first in the first lane. `combine` must be
     /// `#[inline(always)]`.

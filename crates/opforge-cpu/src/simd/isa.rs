@@ -141,7 +141,15 @@ impl<Args, Output> Prepared<Args, Output> {
     where
         R: Routine<Args = Args, Output = Output> + Send + Sync + 'static,
     {
-        let entry: Entry<R> = resolve::<R>(Isa::current());
+        Self::at(Isa::current(), routine)
+    }
+
+    /// The routine at a level that the processor supports.
+    pub fn at<R>(isa: Isa, routine: R) -> Self
+    where
+        R: Routine<Args = Args, Output = Output> + Send + Sync + 'static,
+    {
+        let entry: Entry<R> = resolve::<R>(isa);
         // SAFETY: the types differ only in the first argument, a thin pointer in both; `run` passes one to an R.
         let call = unsafe { std::mem::transmute::<Entry<R>, unsafe fn(*const (), Args) -> Output>(entry) };
         Prepared { routine: Arc::new(routine), call }

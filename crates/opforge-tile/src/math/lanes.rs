@@ -1,6 +1,6 @@
 //! Functions of rare use, lane by lane in f64. Errors: f32 0.5 and a little; f64 those of the functions named.
 
-use super::special;
+use super::{special, trigamma};
 use crate::{Float, Intrinsic};
 
 /// The intrinsic of an expression, by name.
@@ -34,9 +34,12 @@ pair_by_pair! {
     zeta = |a, b| special::zeta(a, b);
 }
 
-/// The derivative of order `n` of [`digamma`](super::digamma); of order 0 that itself.
+/// The derivative of order `n` of [`digamma`](super::digamma); of order 0 that itself. The first, which its gradient asks for, is not computed lane by lane.
 #[inline(always)]
 pub fn polygamma<V: Float>(n: u32, x: V) -> V {
+    if n == 1 {
+        return trigamma(x);
+    }
     let order = V::splat(f64::from(n));
     order.call_2(x, intrinsic!("polygamma", |n, x| special::derivative_of_psi(n as u32, x)))
 }

@@ -34,7 +34,7 @@ pub use distance::hypot;
 pub use division::fmod;
 pub use erf::{erf, erfc, erfcx};
 pub use exp::{exp, exp_m1, exp2};
-pub use gamma::{digamma, lgamma};
+pub use gamma::{digamma, lgamma, trigamma};
 pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh, cosh, log2, log10, sinh};
 pub use lanes::{gamma_p, gamma_q, polygamma, zeta};
 pub use log::{log, log_1p};

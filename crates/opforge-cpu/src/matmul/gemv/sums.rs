@@ -54,9 +54,10 @@ pub(super) unsafe fn strip<T: Operand, const FMA: bool>(
                 }
             }
         }
-        for (p, scale) in (groups.len() * ROWS..).zip(rest) {
+        // The scale by value: a sum that is written might else be it, and there would be no vectors.
+        for (p, &scale) in (groups.len() * ROWS..).zip(rest) {
             for (sum, element) in sums.iter_mut().zip(row(p)) {
-                *sum = element.widen().mul_add::<FMA>(*scale, *sum);
+                *sum = element.widen().mul_add::<FMA>(scale, *sum);
             }
         }
     }
@@ -77,6 +78,9 @@ pub(super) unsafe fn dots<T: Operand, const FMA: bool>(
     let rows = v.matrix.from(start, first);
     // SAFETY: rows have an element for each of `x`, and are contiguous where their step is 1.
     unsafe {
+        if x.len() < PIECE {
+            return short_dots::<T, FMA>(rows, x, sums);
+        }
         if rows.column != 1 {
             for (j, sum) in sums.iter_mut().enumerate() {
                 *sum = dot::<T, FMA>(rows.from(j, 0), x);
@@ -89,6 +93,34 @@ pub(super) unsafe fn dots<T: Operand, const FMA: bool>(
         }
         for (j, sum) in (groups.len() * TOGETHER..).zip(rest) {
             [*sum] = contiguous_dots::<T, FMA, 1>(rows.from(j, 0), x);
+        }
+    }
+}
+
+/// The dot products of rows of a few elements each, many at the same time: partial sums of one would take longer than the products.
+///
+/// # Safety
+/// There is a row for each sum, as long as `x`.
+#[inline(always)]
+unsafe fn short_dots<T: Operand, const FMA: bool>(rows: Matrix<T>, x: &[T::Acc], sums: &mut [T::Acc]) {
+    const ROWS: usize = 16;
+    let (groups, rest) = sums.as_chunks_mut::<ROWS>();
+    let whole = groups.len() * ROWS;
+    for (g, sums) in groups.iter_mut().enumerate() {
+        let mut part = [T::Acc::default(); ROWS];
+        for (p, x) in x.iter().enumerate() {
+            for (r, part) in part.iter_mut().enumerate() {
+                // SAFETY: row `g * ROWS + r` is one of a sum, and has an element `p`.
+                *part = unsafe { *rows.from(g * ROWS + r, p).at }.widen().mul_add::<FMA>(*x, *part);
+            }
+        }
+        *sums = part;
+    }
+    for (j, sum) in (whole..).zip(rest) {
+        *sum = T::Acc::default();
+        for (p, x) in x.iter().enumerate() {
+            // SAFETY: row `j` is one of a sum, and has an element `p`.
+            *sum = unsafe { *rows.from(j, p).at }.widen().mul_add::<FMA>(*x, *sum);
         }
     }
 }
@@ -110,26 +142,34 @@ unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
     x: &[T::Acc],
 ) -> [T::Acc; ROWS] {
     let mut sums: [Partial<T::Acc>; ROWS] = [[[T::Acc::default(); PIECE]; SUMS / PIECE]; ROWS];
-    let (chunks, rest) = x.as_chunks::<SUMS>();
+    let (pieces, rest) = x.as_chunks::<PIECE>();
+    let (chunks, last) = pieces.as_chunks::<{ SUMS / PIECE }>();
     for (c, x) in chunks.iter().enumerate() {
         for b in 0..SUMS / PIECE {
-            // SAFETY: the chunk holds its pieces.
-            let x = unsafe { *x.as_ptr().add(b * PIECE).cast::<[T::Acc; PIECE]>() };
             for (r, sums) in sums.iter_mut().enumerate() {
-                // SAFETY: a contiguous row as long as `x` holds this piece of the chunk; arrays are aligned as their elements.
-                let row = unsafe { *rows.from(r, c * SUMS + b * PIECE).at.cast::<[T; PIECE]>() };
-                let mut sum = sums[b];
-                for i in 0..PIECE {
-                    sum[i] = row[i].widen().mul_add::<FMA>(x[i], sum[i]);
-                }
-                sums[b] = sum;
+                // SAFETY: a contiguous row as long as `x` holds this piece of the chunk.
+                unsafe { add_piece::<T, FMA>(rows.from(r, c * SUMS + b * PIECE), &x[b], &mut sums[b]) };
             }
         }
     }
+    for b in 0..SUMS / PIECE - 1 {
+        // A condition for each rather than fewer turns: the sums stay in registers.
+        if b < last.len() {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: a contiguous row as long as `x` holds this piece too.
+                unsafe { add_piece::<T, FMA>(rows.from(r, chunks.len() * SUMS + b * PIECE), &last[b], &mut sums[b]) };
+            }
+        }
+    }
+    // By constant places: with others the sums would lie in memory all the time.
+    let mut totals = [[T::Acc::default(); PIECE]; ROWS];
+    for r in 0..ROWS {
+        totals[r] = folded(&sums[r]);
+    }
     let mut dots = [T::Acc::default(); ROWS];
     for (r, dot) in dots.iter_mut().enumerate() {
-        *dot = total(&sums[r]);
-        for (p, x) in (chunks.len() * SUMS..).zip(rest) {
+        *dot = total(&totals[r]);
+        for (p, x) in (pieces.len() * PIECE..).zip(rest) {
             // SAFETY: `p` is below the length of `x`, which is the row's.
             *dot = unsafe { *rows.from(r, p).at }.widen().mul_add::<FMA>(*x, *dot);
         }
@@ -137,14 +177,35 @@ unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
     dots
 }
 
-/// The sum of partial sums, two by two.
+/// Adds the products of a piece.
+///
+/// # Safety
+/// The row has a piece, contiguous.
 #[inline(always)]
-fn total<A: Accumulator>(sums: &Partial<A>) -> A {
+unsafe fn add_piece<T: Operand, const FMA: bool>(row: Matrix<T>, x: &[T::Acc; PIECE], sums: &mut [T::Acc; PIECE]) {
+    // SAFETY: as the caller says; arrays are aligned as their elements.
+    let row = unsafe { *row.at.cast::<[T; PIECE]>() };
+    let mut sum = *sums;
+    for i in 0..PIECE {
+        sum[i] = row[i].widen().mul_add::<FMA>(x[i], sum[i]);
+    }
+    *sums = sum;
+}
+
+/// Partial sums as one piece, two by two.
+#[inline(always)]
+fn folded<A: Accumulator>(sums: &Partial<A>) -> [A; PIECE] {
     let mut piece = [A::default(); PIECE];
     for i in 0..PIECE {
         piece[i] = sums[0][i].plus(sums[2][i]).plus(sums[1][i].plus(sums[3][i]));
     }
-    let of_two = halved::<A, 2, 4>(&halved::<A, 4, 8>(&halved::<A, 8, PIECE>(&piece)));
+    piece
+}
+
+/// The sum of a piece, two by two.
+#[inline(always)]
+fn total<A: Accumulator>(piece: &[A; PIECE]) -> A {
+    let of_two = halved::<A, 2, 4>(&halved::<A, 4, 8>(&halved::<A, 8, PIECE>(piece)));
     of_two[0].plus(of_two[1])
 }
 
@@ -175,7 +236,7 @@ unsafe fn dot<T: Operand, const FMA: bool>(row: Matrix<T>, x: &[T::Acc]) -> T::A
             *sum = element.mul_add::<FMA>(x[i], *sum);
         }
     }
-    let mut sum = total(&sums);
+    let mut sum = total(&folded(&sums));
     for (p, x) in (chunks.len() * SUMS..).zip(rest) {
         // SAFETY: `p` is below the length of `x`, which is the row's.
         sum = unsafe { *row.from(0, p).at }.widen().mul_add::<FMA>(*x, sum);

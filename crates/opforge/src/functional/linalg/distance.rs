@@ -69,7 +69,7 @@ pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64, keepdim: bo
 /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`. Leading
 /// dimensions are broadcast.
 ///
-/// Of order 2, in f32 and f64, they can be made of a matrix product: faster, but distances much smaller than the rows' norms lose digits.
+/// Of order 2 they can be made of a matrix product: faster, but distances much smaller than the rows' norms lose digits. f16 and bf16 are widened.
 /// That is done as `compute_mode` says: `"use_mm_for_euclid_dist"`, `"donot_use_mm_for_euclid_dist"`, or, the default,
 /// `"use_mm_for_euclid_dist_if_necessary"`, when `n` or `m` is above 25.
 ///
@@ -89,8 +89,14 @@ pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64, compute_mode: Option<&str>) -> Re
     if !matrices || x1.dtype() != x2.dtype() {
         return Err(Error::shapes(OP, x1.shape(), x2.shape(), "[.., n, width] and [.., m, width] of one dtype"));
     }
-    if by_product(x1, x2, compute_mode)? && p == 2.0 && matches!(x1.dtype(), DType::F32 | DType::F64) {
-        return euclidean(x1, x2);
+    if by_product(x1, x2, compute_mode)? && p == 2.0 {
+        match x1.dtype() {
+            DType::F32 | DType::F64 => return euclidean(x1, x2),
+            half @ (DType::F16 | DType::BF16) => {
+                return euclidean(&x1.to_dtype(DType::F32)?, &x2.to_dtype(DType::F32)?)?.to_dtype(half);
+            }
+            _ => {}
+        }
     }
     let (a, b) = (x1.unsqueeze(x1.rank() - 1)?, x2.unsqueeze(x2.rank() - 2)?);
     let differences = a.broadcast_sub(&b)?;

@@ -1,10 +1,10 @@
-//! What complex numbers are made of: conjugates, parts and angles, of real numbers too.
+//! What complex numbers are made of: conjugates and parts, of real numbers too.
 
 use crate::functional as f;
 use crate::functional::Parts;
 use crate::ops::prelude::*;
 
-functions! { conj, conj_physical, resolve_conj, resolve_neg, real, isreal, angle, adjoint }
+functions! { conj, conj_physical, resolve_conj, resolve_neg, real, isreal, adjoint }
 
 /// The complex conjugates; real numbers are their own.
 ///
@@ -63,26 +63,6 @@ pub fn isreal(input: &Tensor) -> Result<Tensor> {
         true => f::eq((&f::imag(input)?).into(), 0.0.into()),
         false => Tensor::ones(input.shape(), DType::Bool, input.device()),
     }
-}
-
-/// The angles of the numbers in the complex plane, from -pi to pi: of real ones pi if they are negative, 0 for others, NaN for NaN.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::angle(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::PI]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-pub fn angle(input: &Tensor) -> Result<Tensor> {
-    if input.dtype().is_complex() {
-        let Parts { re, im } = Parts::of(input)?;
-        return f::atan2((&im).into(), (&re).into());
-    }
-    let x = floating(input)?.into_owned();
-    let half_turn = Tensor::full_scalar(std::f64::consts::PI.into(), (), x.dtype(), x.device())?;
-    let side = f::where_cond(&f::lt((&x).into(), 0.0.into())?, (&half_turn).into(), 0.0.into())?;
-    f::where_cond(&f::isnan(&x)?, (&x).into(), (&side).into())
 }
 
 /// The conjugates of the transposed matrices.

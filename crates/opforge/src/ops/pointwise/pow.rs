@@ -130,6 +130,7 @@ fn by_multiplication(base: &Tensor, exponent: Scalar) -> Option<Result<Tensor>> 
         return None;
     }
     match exponent.as_real()? {
+        0.0 => Some(base.ones_like().and_then(|ones| f::constant_in(ones, &[base]))),
         1.0 => Some(base.copy()),
         2.0 => Some(base.sqr()),
         3.0 => Some(base.sqr().and_then(|square| square.mul(base))),

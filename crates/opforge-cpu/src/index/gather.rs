@@ -12,6 +12,8 @@ use crate::memory::prefetch;
 
 /// Bytes that a thread writes at a time.
 const CHUNK: usize = 64 << 10;
+/// Elements up to which a row is short.
+const SHORT: usize = 8;
 
 /// Reads along one axis at indices.
 pub(super) struct Gather {
@@ -55,6 +57,7 @@ impl Gather {
         let steps = id_steps.iter().zip(input_steps).zip(byte_steps(output));
         let axes = output.dims().iter().zip(steps);
         let mut nest = Nest::collapse(axes.map(|(&len, ((&id, &src), dst))| Axis { len, step: [id, src, dst] }));
+        join_short_rows(&mut nest);
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, size as isize, size as isize] });
         let (inner, part) = if row.step == [0, size as isize, size as isize] {
             (Inner::Run, row.len.min(CHUNK / size))
@@ -231,6 +234,17 @@ impl HostKernel for Gather {
             Inner::Run => 5 * self.nest.count() + elements * self.size / 8,
         } as u64
     }
+}
+
+/// Makes rows of the loop around short ones whose elements have indices of their own: what is done once a row takes longer than to copy a few elements,
+/// which may come in any order. Pieces of that loop, so that what lies next to each other is written at about the same time, and by one thread.
+fn join_short_rows(nest: &mut Nest<3>) {
+    let [.., outer, inner] = &mut nest.axes[..] else { return };
+    let piece = (4 * SHORT..=BATCH).rev().find(|&piece| outer.len % piece == 0);
+    let (true, Some(len)) = (inner.step[0] != 0 && inner.len <= SHORT, piece) else { return };
+    let row = Axis { len, step: outer.step };
+    *outer = Axis { len: outer.len / len, step: outer.step.map(|step| step * len as isize) };
+    nest.axes.push(row);
 }
 
 /// # Safety

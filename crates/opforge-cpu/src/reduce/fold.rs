@@ -336,6 +336,8 @@ impl<M, T, A> IntFold<M, T, A> {
 }
 
 const INT_LANES: usize = 8;
+/// Elements up to which rows of integers are folded several at a time: to fold the lanes of each would take longer than the row.
+const SHORT_ROW: usize = 128;
 
 impl<M: IntMath, T: Integer, A: Integer> IntFold<M, T, A> {
     /// An element as it is accumulated.
@@ -453,6 +455,22 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         let mut lanes = self.identity::<S>();
         lanes[0] = all;
         lanes
+    }
+
+    /// By plain loops, each of which leaves one number, as [`fold_block`](Fold::fold_block).
+    #[inline(always)]
+    unsafe fn fold_rows<S: Simd>(self, rows: *const T, step: usize, len: usize) -> Option<[A; INT_LANES]> {
+        if len > SHORT_ROW {
+            return None;
+        }
+        let mut folded = self.identity::<S>();
+        for (r, folded) in folded.iter_mut().enumerate() {
+            for i in 0..len {
+                // SAFETY: there is a row of `len` elements for each lane.
+                *folded = self.math.combine(*folded, self.element(unsafe { rows.add(r * step + i).read() }));
+            }
+        }
+        Some(folded)
     }
 
     /// By a plain loop, as [`fold_block`](Fold::fold_block).

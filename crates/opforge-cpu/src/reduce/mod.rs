@@ -47,7 +47,7 @@ pub fn reduce<R: Reducer>(
 ) -> Result<Arc<ReduceKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
-    let plan = if input.dtype.is_float() { Plan::of_floats(kept, reduced) } else { Plan::new(kept, reduced) };
+    let plan = Plan::of_short_rows(kept, reduced);
     match input.dtype {
         DType::F16 => float::<R, f16>(op, reducer, plan, output.dtype),
         DType::BF16 => float::<R, bf16>(op, reducer, plan, output.dtype),

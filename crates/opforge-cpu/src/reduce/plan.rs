@@ -5,8 +5,8 @@ use opforge_core::{Error, Meta, Result};
 
 /// Rows shorter than this cost more to start than to fold.
 const LONG_ROW: usize = 32;
-/// The same of floats, many short rows of which are folded together.
-const LONG_ROW_OF_FLOATS: usize = 8;
+/// The same where many short rows are folded together.
+const LONG_ROW_OF_MANY: usize = 8;
 /// Contiguous columns narrower than this do not fill the vector loops.
 const WIDE: usize = 64;
 /// Elements of a tile of columns.
@@ -83,8 +83,8 @@ impl Plan {
     }
 
     /// As [`Plan::new`], for what folds many short rows together.
-    pub fn of_floats(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_FLOATS })
+    pub fn of_short_rows(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
+        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_MANY })
     }
 
     /// As [`Plan::new`], but never [`Form::Narrow`], which needs accumulators that can be read from anywhere.

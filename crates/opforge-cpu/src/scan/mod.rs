@@ -76,7 +76,8 @@ fn loops(op: &'static str, input: &Meta, axis: usize, output: &Meta) -> Result<(
 
 fn prepare(mut nest: Nest<2>, along: Axis<2>, run: Run) -> Arc<dyn HostKernel> {
     let lanes = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, 0] });
-    let far = along.step[0].abs() < lanes.step[0].abs();
+    // Of short rows even many are next to each other.
+    let far = along.step[0].abs() < lanes.step[0].abs() && along.len > LANES;
     let together = if far { FAR_LANES } else { LANES };
     Arc::new(ScanKernel { nest, lanes, along, together, run })
 }

@@ -145,7 +145,9 @@ fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], a
 
 #[test]
 fn gathers_and_scatters() {
-    let cases: [(&[usize], &[usize]); 7] = [
+    let cases: [(&[usize], &[usize]); 9] = [
+        (&[1200, 3], &[1100, 3]),
+        (&[2, 97, 8], &[2, 97, 5]),
         (&[4, 3, 7], &[4, 3, 7]),
         (&[4, 5, 9], &[2, 5, 9]),
         (&[40, 12], &[3, 2]),

@@ -120,7 +120,9 @@ fn every_edge_of_the_kernels() {
 fn tall_matrices() {
     for isa in opforge_cpu::simd::Isa::supported() {
         opforge_cpu::simd::with_isa(isa, || {
-            for (m, k, n) in [(300, 1, 2), (300, 3, 5), (260, 70, 3), (260, 40, 33), (300, 15, 1), (70, 31, 1), (90, 130, 1)] {
+            for (m, k, n) in
+                [(300, 1, 2), (300, 3, 5), (260, 70, 3), (260, 40, 33), (300, 15, 1), (70, 31, 1), (90, 130, 1)]
+            {
                 for a in layouts(m, k) {
                     for b in layouts(k, n) {
                         check_all_dtypes(a.clone(), b);
@@ -195,7 +197,9 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn linear_adds_the_bias() {
-    for (rows, k, n) in [(1, 40, 30), (7, 40, 1), (30, 300, 50), (1, 3, 1), (5, 0, 3), (300, 9, 70), (300, 9, 7), (300, 20, 1)] {
+    for (rows, k, n) in
+        [(1, 40, 30), (7, 40, 1), (30, 300, 50), (1, 3, 1), (5, 0, 3), (300, 9, 70), (300, 9, 7), (300, 20, 1)]
+    {
         let (x, w) = (Meta::contiguous(DType::F32, [rows, k]), Meta::contiguous(DType::F32, [n, k]));
         let bias = Meta::contiguous(DType::F32, [n]);
         let output = Meta::contiguous(DType::F32, [rows, n]);

@@ -1,6 +1,6 @@
 """The cases, a module a group. A group is a function of the library, which has PyTorch's names, to its cases by name."""
 
-from . import elementwise, expressions, layers, linalg, movement, networks, products, reductions, tiny
+from . import elementwise, expressions, layers, linalg, movement, narrow, networks, products, reductions, tiny
 
 GROUPS = {
     "tiny calls": tiny.cases,
@@ -10,6 +10,7 @@ GROUPS = {
     "products": products.cases,
     "layers": layers.cases,
     "copies and indices": movement.cases,
+    "rows of a few elements": narrow.cases,
     "linear algebra": linalg.cases,
     "networks": networks.cases,
 }

@@ -23,6 +23,9 @@ const FILLED: usize = 64;
 /// Rows of at most this many bytes are moved as single elements where their length is that of one.
 const WIDEST_ELEMENT: usize = 16;
 
+/// The longest runs that [`copy_short`] copies.
+const SHORT_RUN: usize = 64;
+
 /// How to copy between two layouts, decided from their strides.
 pub(crate) struct Plan {
     /// Where the loops start, from the input's and the output's pointers: an axis that is walked backwards starts at its end.
@@ -99,6 +102,9 @@ impl Plan {
             match &self.loops {
                 Loops::Empty => {}
                 Loops::Flat => copy_flat(src, dst, self.bytes),
+                Loops::Runs { nest, bytes } if *bytes <= SHORT_RUN => share(nest, *bytes, src, dst, |src, dst| {
+                    copy_short(src, dst, *bytes);
+                }),
                 Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
                     copy_run(src, dst, *bytes);
                 }),
@@ -219,6 +225,36 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
         // SAFETY: the ranges are disjoint parts of the run.
         unsafe { copy_run(src.get().add(range.start), dst.get().add(range.start), range.len()) };
     });
+}
+
+/// Copies a few bytes by two loads, which overlap where there are fewer than they hold: a call of the C library's function takes longer.
+///
+/// # Safety
+/// As [`copy_run`], of 1 to [`SHORT_RUN`] bytes.
+#[inline(always)]
+unsafe fn copy_short(src: *const u8, dst: *mut u8, bytes: usize) {
+    /// # Safety
+    /// As [`copy_run`], of at least `N` and at most `2 * N` bytes.
+    #[inline(always)]
+    unsafe fn by_two<const N: usize>(src: *const u8, dst: *mut u8, bytes: usize) {
+        // SAFETY: both ends of the run hold `N` bytes. All is read before anything is written, so that both sides may be the same.
+        unsafe {
+            let (first, last) = (src.cast::<[u8; N]>().read(), src.add(bytes - N).cast::<[u8; N]>().read());
+            dst.cast::<[u8; N]>().write(first);
+            dst.add(bytes - N).cast::<[u8; N]>().write(last);
+        }
+    }
+    // SAFETY: the arm's number of bytes fits the run.
+    unsafe {
+        match bytes {
+            33.. => by_two::<32>(src, dst, bytes),
+            17..=32 => by_two::<16>(src, dst, bytes),
+            9..=16 => by_two::<8>(src, dst, bytes),
+            5..=8 => by_two::<4>(src, dst, bytes),
+            3..=4 => by_two::<2>(src, dst, bytes),
+            _ => by_two::<1>(src, dst, bytes),
+        }
+    }
 }
 
 /// Copies bytes. Long runs to addresses of another alignment go in pieces: from 4 KiB on the C library leaves them to an instruction (`rep movsb`)

@@ -22,7 +22,9 @@ pub(super) unsafe fn walk<T: Running<Wide = f64>, C: Combine<T> + Combine<f64>, 
 ) {
     const PIECE: usize = 128;
     const WIDE: isize = size_of::<f64>() as isize;
-    if along.step != [size_of::<T>() as isize; 2] {
+    /// Elements below which what is prepared for a piece takes longer than its walk.
+    const SHORT: usize = 16;
+    if along.step != [size_of::<T>() as isize; 2] || along.len < SHORT {
         // SAFETY: as the caller vouches.
         return unsafe { walk_lanes::<T, C, N>(results, lanes, along, src, dst) };
     }

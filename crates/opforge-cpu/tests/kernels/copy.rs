@@ -130,6 +130,18 @@ fn flips() {
 }
 
 #[test]
+fn runs_of_every_length() {
+    for n in 1..=70 {
+        let (rows, wide) = (Layout::contiguous([5, n]), Layout::contiguous([5, 75]).narrow(1, 3, n).unwrap());
+        for (input, output) in [(&rows, &rows), (&rows, &wide), (&wide, &rows), (&wide, &wide)] {
+            let [input, output] = [input, output].map(|layout| meta(DType::U8, layout.clone()));
+            check(&input, &output, &[]);
+            check(&input, &output, &[0]);
+        }
+    }
+}
+
+#[test]
 fn turned_matrices() {
     for dtype in DTYPES {
         for (m, n) in [(1, 9), (7, 65), (64, 64), (129, 130), (200, 3), (5, 300)] {

@@ -8,26 +8,19 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-debug test-release test-cuda test-wgpu bench bench-gpu lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
+.PHONY: demo test test-cuda test-wgpu bench bench-gpu lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
 	$(BIN)/python demo/main.py
 
-# Two lines of work side by side, each with builds of its own: many tests run on one thread.
+# Unoptimised where tests are small (seconds to build instead of minutes), optimised where they sweep over millions of numbers: together with the
+# extension, so that both are made of the same builds of other crates.
 test: tools lint doc
-	$(MAKE) --no-print-directory --jobs 2 --output-sync test-debug test-release
-
-# Unoptimised where tests are small: seconds to build instead of minutes.
-test-debug: tools
 	$(CARGO) test --workspace --exclude opforge-cpu --quiet
-	$(MAKE) --no-print-directory loom
-
-# Optimised where tests sweep over millions of numbers: together with the extension, so that both are made of the same builds of other crates.
-test-release: tools
 	$(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
 	$(MAKE) --no-print-directory develop
-	$(MAKE) --no-print-directory test-python callgrind
+	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
 
 # Operators on this machine's GPU by wgpu, or on Mesa's software Vulkan (Debian's mesa-vulkan-drivers), which needs none; with a word where there is no driver.
 # From Rust, and from Python by the package `opforge-wgpu`. Not part of `test`: wgpu takes minutes to build.

@@ -118,6 +118,8 @@ struct ArgPlan {
     /// The dimension of rows that are searched side by side, with its strides in the input and the output; of length 0 where outputs are found one by
     /// one.
     columns: LoopDim<2>,
+    /// Elements of each column that are searched side by side too, where columns are few and lie without gaps; else 1.
+    together: usize,
     flip: i64,
     wide_output: bool,
 }
@@ -134,8 +136,10 @@ impl ArgPlan {
         if columns.len > 0 {
             outer.pop();
         }
+        let is_dense = columns.len > 0 && columns.stride[0] == 1 && stride == columns.len;
+        let together = if is_dense { (TILE / columns.len).min(len).max(1) } else { 1 };
         let flip = if extreme == Extreme::Min { -1 } else { 0 };
-        ArgPlan { outer, len, stride, columns, flip, wide_output }
+        ArgPlan { outer, len, stride, columns, together, flip, wide_output }
     }
 
     fn tiles(&self) -> usize {
@@ -183,7 +187,9 @@ impl<T: ArgElem> Routine for ArgSearch<T> {
             // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
             unsafe {
                 let base = tensors.0.cast::<T>().add(from);
-                if plan.columns.len > 0 {
+                if plan.together > 1 {
+                    self.search_few_columns(base, tensors.1, to);
+                } else if plan.columns.len > 0 {
                     let first = task % tiles * TILE;
                     let (width, [step, out_step]) = (TILE.min(plan.columns.len - first), plan.columns.stride);
                     self.search_columns(base.add(first * step), width, tensors.1, to + first * out_step);
@@ -226,18 +232,63 @@ impl<T: ArgElem> ArgSearch<T> {
     #[inline(always)]
     unsafe fn search_columns(&self, base: *const T, width: usize, output: *mut u8, to: usize) {
         let plan = &self.plan;
-        let flip = T::Key::from_i64(plan.flip);
-        let mut best = [T::Key::least(); TILE];
-        let mut index = [0u32; TILE];
+        let mut found = Columns::<T::Key>::new();
+        // SAFETY: as the caller says; `i` is below `width`, the columns' number, and outputs from `to` on are theirs.
+        unsafe {
+            self.find(base, width, [plan.len, plan.stride], &mut found);
+            for (i, &index) in found.index[..width].iter().enumerate() {
+                plan.write(output, to + i * plan.columns.stride[1], index as usize);
+            }
+        }
+    }
+
+    /// As [`search_columns`](ArgSearch::search_columns), of all columns at once: [`ArgPlan::together`] rows are searched as one of so many more columns.
+    ///
+    /// # Safety
+    /// `base` is valid for reading all columns; `output` is the kernel's, and the outputs from `to` on are the columns'.
+    #[inline(always)]
+    unsafe fn search_few_columns(&self, base: *const T, output: *mut u8, to: usize) {
+        let plan = &self.plan;
+        let (width, together) = (plan.columns.len, plan.together);
+        let (rows, flip) = (plan.len / together, T::Key::from_i64(plan.flip));
+        let mut found = Columns::<T::Key>::new();
+        // SAFETY: so many rows, each of `together` of the plan's, are readable.
+        unsafe { self.find(base, width * together, [rows, width * together], &mut found) };
+        for column in 0..width {
+            let of = |part: usize| {
+                let place = part * width + column;
+                (found.best[place], found.index[place] as usize * together + part)
+            };
+            let first = |a: (T::Key, usize), b: (T::Key, usize)| {
+                if b.0 > a.0 || b.0 == a.0 && b.1 < a.1 { b } else { a }
+            };
+            // SAFETY: the element is one of the column's.
+            let rest = (rows * together..plan.len)
+                .map(|row| unsafe { (base.add(row * width + column).read().key(flip), row) });
+            let (_, index) = (1..together).map(of).chain(rest).fold(of(0), first);
+            // SAFETY: outputs from `to` on are the columns'.
+            unsafe { plan.write(output, to + column * plan.columns.stride[1], index) };
+        }
+    }
+
+    /// The greatest key of each of `width` columns, and the first row that has it.
+    ///
+    /// # Safety
+    /// `base` is valid for reading `width` elements, the columns' stride apart, in each of so many rows, which are so far apart.
+    #[inline(always)]
+    unsafe fn find(&self, base: *const T, width: usize, [rows, stride]: [usize; 2], found: &mut Columns<T::Key>) {
+        let step = self.plan.columns.stride[0];
+        let flip = T::Key::from_i64(self.plan.flip);
+        let Columns { best, index } = found;
         let mut gathered = [const { MaybeUninit::<T>::uninit() }; TILE];
-        for row in 0..plan.len {
+        for row in 0..rows {
             look_at(row * TILE);
             // SAFETY: the row lies within the input, and what is gathered of it are `width` elements.
             let elements = unsafe {
-                let mut first = base.add(row * plan.stride);
-                if plan.columns.stride[0] != 1 {
+                let mut first = base.add(row * stride);
+                if step != 1 {
                     for (i, element) in gathered[..width].iter_mut().enumerate() {
-                        element.write(first.add(i * plan.columns.stride[0]).read());
+                        element.write(first.add(i * step).read());
                     }
                     first = gathered.as_ptr().cast();
                 }
@@ -256,10 +307,19 @@ impl<T: ArgElem> ArgSearch<T> {
                 }
             }
         }
-        for (i, &index) in index[..width].iter().enumerate() {
-            // SAFETY: `i` is below `width`, the columns' number, and outputs from `to` on are theirs.
-            unsafe { plan.write(output, to + i * plan.columns.stride[1], index as usize) };
-        }
+    }
+}
+
+/// The greatest keys of columns, and the rows that have them.
+struct Columns<K> {
+    best: [K; TILE],
+    index: [u32; TILE],
+}
+
+impl<K: Integer> Columns<K> {
+    #[inline(always)]
+    fn new() -> Self {
+        Columns { best: [K::least(); TILE], index: [0; TILE] }
     }
 }
 

@@ -63,7 +63,7 @@ fn positions_over_all_axes_and_layouts() {
 
 #[test]
 fn the_first_nan_is_the_extreme() {
-    for dims in [&[3000usize, 1][..], &[300, 40], &[200_000, 1]] {
+    for dims in [&[3000usize, 1][..], &[300, 40], &[3000, 8], &[1001, 31], &[200_000, 1]] {
         for dtype in [DType::F16, DType::F32, DType::F64] {
             let special = |i: usize| match i {
                 77 => -0.0,

@@ -309,7 +309,7 @@ impl<T: Operand> Vectors<T> {
     /// They are the output's, and the bias has them; there is a sum for each.
     #[inline(always)]
     unsafe fn write(&self, outputs: Range<usize>, sums: &[T::Acc]) {
-        // SAFETY: as the caller says.
+        // SAFETY: `j` is one of the outputs that the caller gives, for which there is a sum, an element of the output and one of the bias.
         unsafe {
             // A loop of its own: with a look at the bias for each output there would be no vectors.
             if self.bias.is_none() {

@@ -89,7 +89,7 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     /// There are as many, and room for as many sums.
     unsafe fn widen_all(from: *const Self, to: *mut Self::Acc, n: usize) {
         for i in 0..n {
-            // SAFETY: as the caller promises.
+            // SAFETY: `i` is below `n`: an element on either side.
             unsafe { to.add(i).write((*from.add(i)).widen()) };
         }
     }
@@ -135,7 +135,7 @@ impl Operand for bf16 {
         bf16::from_f32(sum)
     }
     unsafe fn widen_all(from: *const bf16, to: *mut f32, n: usize) {
-        // SAFETY: as the caller promises; the entry is for this CPU.
+        // SAFETY: there are `n` elements on either side; the entry is for this CPU.
         unsafe { resolve::<WidenBf16>(Isa::current())(&WidenBf16, (from, to, n)) }
     }
     unsafe fn narrow_all(sums: *const f32, to: *mut bf16, n: usize) {
@@ -162,7 +162,7 @@ impl Operand for f16 {
         f16::from_f32(sum)
     }
     unsafe fn widen_all(from: *const f16, to: *mut f32, n: usize) {
-        // SAFETY: as the caller promises; the entry is for this CPU.
+        // SAFETY: there are `n` elements on either side; the entry is for this CPU.
         unsafe { resolve::<WidenF16>(Isa::current())(&WidenF16, (from, to, n)) }
     }
     unsafe fn narrow_all(sums: *const f32, to: *mut f16, n: usize) {

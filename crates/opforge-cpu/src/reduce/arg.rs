@@ -233,7 +233,7 @@ impl<T: ArgElem> ArgSearch<T> {
     unsafe fn search_columns(&self, base: *const T, width: usize, output: *mut u8, to: usize) {
         let plan = &self.plan;
         let mut found = Columns::<T::Key>::new();
-        // SAFETY: as the caller says; `i` is below `width`, the columns' number, and outputs from `to` on are theirs.
+        // SAFETY: every row of the plan has these columns; `i` is below `width`, their number, and outputs from `to` on are theirs.
         unsafe {
             self.find(base, width, [plan.len, plan.stride], &mut found);
             for (i, &index) in found.index[..width].iter().enumerate() {

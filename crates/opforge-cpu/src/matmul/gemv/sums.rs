@@ -183,7 +183,7 @@ unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
 /// The row has a piece, contiguous.
 #[inline(always)]
 unsafe fn add_piece<T: Operand, const FMA: bool>(row: Matrix<T>, x: &[T::Acc; PIECE], sums: &mut [T::Acc; PIECE]) {
-    // SAFETY: as the caller says; arrays are aligned as their elements.
+    // SAFETY: the row has a piece, whose elements lie side by side; arrays are aligned as their elements.
     let row = unsafe { *row.at.cast::<[T; PIECE]>() };
     let mut sum = *sums;
     for i in 0..PIECE {

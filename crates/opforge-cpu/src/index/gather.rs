@@ -240,8 +240,10 @@ impl HostKernel for Gather {
 /// which may come in any order. Pieces of that loop, so that what lies next to each other is written at about the same time, and by one thread.
 fn join_short_rows(nest: &mut Nest<3>) {
     let [.., outer, inner] = &mut nest.axes[..] else { return };
-    let piece = (4 * SHORT..=BATCH).rev().find(|&piece| outer.len % piece == 0);
-    let (true, Some(len)) = (inner.step[0] != 0 && inner.len <= SHORT, piece) else { return };
+    if inner.step[0] == 0 || inner.len > SHORT {
+        return;
+    }
+    let Some(len) = (4 * SHORT..=BATCH).rev().find(|&len| outer.len % len == 0) else { return };
     let row = Axis { len, step: outer.step };
     *outer = Axis { len: outer.len / len, step: outer.step.map(|step| step * len as isize) };
     nest.axes.push(row);

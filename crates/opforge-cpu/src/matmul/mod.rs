@@ -1,4 +1,4 @@
-//! Matrix products, by packed blocks and register kernels of our own; small operands are read where they lie. The output is split over threads, never
+//! Matrix products, by packed blocks and register kernels of our own; small and tall operands are read where they lie. The output is split over threads, never
 //! the sum, so results do not depend on the number of threads. `make bench` compares them with candle's and with the machine's ceiling.
 
 mod gemm;

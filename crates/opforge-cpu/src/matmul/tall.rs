@@ -1,5 +1,5 @@
-//! Products of many rows by few columns. To pack them would take longer than to multiply them: the right operand is copied once, as it is computed with, to
-//! where its rows are contiguous, and the left one's rows are read where they lie, or widened block by block.
+//! Products of many rows by few columns. To pack them would take longer than to multiply them: the left operand's rows are read where they lie, or widened
+//! block by block, and of the right one there is a copy as it is computed with only where its rows are not contiguous already.
 
 use std::ptr::null;
 
@@ -15,7 +15,7 @@ use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work;
 use crate::matmul::operand::{Accumulator, Operand};
-use crate::memory::scratch::{buffer, with_scratch};
+use crate::memory::scratch::with_scratch;
 
 /// The largest depth: sums are made at once.
 const MAX_DEPTH: usize = 256;
@@ -43,10 +43,39 @@ pub(super) struct Tall<T: Operand> {
     rows: usize,
 }
 
-/// The right operand as it is computed with: `k` rows, and the bias after them.
+/// Contiguous rows as they are computed with, so far apart.
+struct Rows<A> {
+    at: Shared<*const A>,
+    step: usize,
+    /// Where they are if not in an operand.
+    _copy: Option<Room<A>>,
+}
+
+impl<A: Accumulator> Rows<A> {
+    /// Those of a matrix, where they lie if that will do.
+    ///
+    /// # Safety
+    /// The matrix has these rows and columns.
+    unsafe fn of<T: Operand<Acc = A>>(matrix: Matrix<T>, [rows, columns]: [usize; 2]) -> Result<Self> {
+        if T::EXACT && matrix.column == 1 {
+            // Elements are their own accumulators.
+            return Ok(Rows { at: Shared(matrix.at.cast()), step: matrix.row, _copy: None });
+        }
+        let mut copy = Room::filled(rows * columns, A::default())?;
+        for (i, row) in copy.chunks_exact_mut(columns).enumerate() {
+            for (j, x) in row.iter_mut().enumerate() {
+                // SAFETY: row `i` and column `j` are the matrix's.
+                *x = unsafe { *matrix.from(i, j).at }.widen();
+            }
+        }
+        Ok(Rows { at: Shared(copy.as_ptr()), step: columns, _copy: Some(copy) })
+    }
+}
+
+/// The right operand and the bias.
 struct Right<A> {
-    rows: Room<A>,
-    has_bias: bool,
+    rows: Rows<A>,
+    bias: Option<Rows<A>>,
 }
 
 impl<T: Operand> Tall<T> {
@@ -65,18 +94,12 @@ impl<T: Operand> Tall<T> {
     /// The inputs are the problem's.
     unsafe fn right(&self, inputs: &[*const u8]) -> Result<Right<T::Acc>> {
         let Problem { n, k, b, bias, .. } = self.problem;
-        let mut rows = buffer::<T::Acc>((k + 1) * n)?;
-        let at = |at: *const u8| at.cast::<T>();
-        // SAFETY: the matrix has `k` rows of `n` elements at its strides, the bias `n`.
+        let input = |i: usize, row, column| Matrix { at: inputs[i].cast::<T>(), row, column };
+        // SAFETY: the second input has `k` rows of `n` elements at its strides, the third, if there is a bias, one.
         unsafe {
-            for e in 0..k * n {
-                rows.push((*at(inputs[1]).add(e / n * b.0 + e % n * b.1)).widen())?;
-            }
-            if let Some(step) = bias {
-                (0..n).try_for_each(|j| rows.push((*at(inputs[2]).add(j * step)).widen()))?;
-            }
+            let bias = bias.map(|step| Rows::of(input(2, 0, step), [1, n])).transpose()?;
+            Ok(Right { rows: Rows::of(input(1, b.0, b.1), [k, n])?, bias })
         }
-        Ok(Right { rows, has_bias: bias.is_some() })
     }
 
     /// Computes `m` rows, of a matrix as it is computed with.
@@ -85,9 +108,7 @@ impl<T: Operand> Tall<T> {
     /// The matrix has so many rows, and `c` room for as many.
     unsafe fn multiply(&self, m: usize, a: Matrix<T::Acc>, right: &Right<T::Acc>, c: *mut T::Acc) {
         let Problem { n, k, .. } = self.problem;
-        let b = right.rows.as_ptr();
-        let bias = if right.has_bias { b.wrapping_add(k * n) } else { null() };
-        let height = self.kernels.rows();
+        let (height, bias) = (self.kernels.rows(), right.bias.as_ref().map_or(null(), |bias| bias.at.get()));
         for i in (0..m).step_by(height) {
             // SAFETY: from row `i` on, `a` and `c` have the kernel's rows, `b`, the bias and `c` its columns.
             unsafe {
@@ -95,8 +116,8 @@ impl<T: Operand> Tall<T> {
                     depth: k,
                     a: a.from(i, 0).at,
                     a_strides: (a.row, a.column),
-                    b,
-                    b_row: n,
+                    b: right.rows.at.get(),
+                    b_row: right.rows.step,
                     bias,
                     c: c.add(i * n),
                     c_row: n,
@@ -117,10 +138,15 @@ impl<T: Operand> Tall<T> {
             let sums = wide.wrapping_add(m * k);
             // SAFETY: the scratch holds the rows and their sums; the matrix has the rows, and they lie one after another where that is said.
             unsafe {
-                if a.column == 1 && a.row == k {
-                    T::widen_all(a.at, wide, m * k);
-                } else {
-                    (0..m * k).for_each(|e| *wide.add(e) = (*a.from(e / k, e % k).at).widen());
+                // Rows without gaps are one.
+                let (rows, len) = if (a.row, a.column) == (k, 1) { (1, m * k) } else { (m, k) };
+                for i in 0..rows {
+                    let (from, to) = (a.from(i, 0), wide.add(i * len));
+                    if a.column == 1 {
+                        T::widen_all(from.at, to, len);
+                    } else {
+                        (0..k).for_each(|p| *to.add(p) = (*from.from(0, p).at).widen());
+                    }
                 }
                 self.multiply(m, Matrix { at: wide, row: k, column: 1 }, right, sums);
                 T::narrow_all(sums, c, m * n);

@@ -117,8 +117,8 @@ impl Space {
     }
 }
 
-/// Up to this length, rows that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does not. From
-/// about 48 places on, to turn a row takes longer than to wait.
+/// Up to this length, rows that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does not.
+/// To turn longer ones takes longer than to wait.
 const SHORT: usize = 32;
 /// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
 const COLUMNS: usize = MAX_LANES;

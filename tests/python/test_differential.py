@@ -2,9 +2,11 @@
 
 import base64
 import json
+import math
 import sys
 
 import numpy as np
+import opforge as torch
 import pytest
 
 from differential import generate
@@ -12,7 +14,8 @@ from differential.compare import difference
 from differential.known import KNOWN
 from differential.pair import Side
 from fuzz.calls import Argument, Call
-from fuzz.values import Array
+from fuzz.declared import arrays
+from fuzz.values import Array, Setup
 
 X = Array((2, 3), "float64", (1.0, 2.0, 3.0), grad="leaf")
 
@@ -83,6 +86,30 @@ def test_most_calls_are_ones_that_users_make(observed):
         ends.append(side.answer()["kind"])
     side.close()
     assert ends.count("fine") > 90 and "died" not in ends
+
+
+LENGTHENED = ["exp", "add", "lerp", "sum", "cumsum", "sort", "matmul", "softmax", "layer_norm", "index_select", "gather", "cat", "topk", "flip"]
+
+
+@pytest.mark.parametrize("name", LENGTHENED)
+def test_lengthened_calls_are_of_long_tensors_and_succeed(name):
+    side = Side(sys.executable, "opforge", 60.0)
+    elements, ends = [], []
+    for n in range(20):
+        call = generate.call(5, n, name, long=True)
+        elements.append(max((math.prod(array.shape) for a in call.arguments for array in arrays(a.value)), default=0))
+        side.send(json.dumps(call.program().data()).encode() + b"\n")
+        ends.append(side.answer()["kind"])
+    side.close()
+    assert 10_000 < max(elements) <= generate.MANY and sum(n > 200 for n in elements) > 2
+    assert ends.count("fine") > 4 and "died" not in ends
+
+
+def test_mixed_elements_have_no_period():
+    setup = Setup()
+    Array((2000,), "int64", (1, 2, 3), mixed=True).source(setup)
+    values = eval(setup.lines[0][1], {"torch": torch}).tolist()
+    assert set(values) == {1, 2, 3} and not any(values[:-k] == values[k:] for k in range(1, 1500))
 
 
 def test_every_meant_difference_has_a_reason():

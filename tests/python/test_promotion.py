@@ -156,3 +156,51 @@ def test_alpha_multiplies_in_the_dtype_of_the_result():
     assert torch.add(torch.ones(1, dtype=torch.int64), whole, alpha=2).tolist() == [401]
     with pytest.raises(torch.OpforgeError):
         torch.add(torch.ones(1, dtype=torch.int64), whole, alpha=0.5)
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("norm", "count"), [("layer_norm", 2), ("layer_norm", 1), ("rms_norm", 1)])
+def test_norms_of_halves_take_parameters_of_f32(norm, count, half):
+    """As computed in f32, and rounded once; gradients too."""
+    x = torch.linspace(-2, 3, 60).reshape(4, 15).to(getattr(torch, half)).requires_grad_()
+    params = [torch.linspace(0.5, 1.5, 15, requires_grad=True), torch.linspace(-1, 1, 15, requires_grad=True)][:count]
+    function = getattr(torch.nn.functional, norm)
+    y, wide = function(x, (15,), *params, eps=1e-3), function(x.float(), (15,), *params, eps=1e-3)
+    assert y.dtype == x.dtype and torch.equal(y, wide.to(y.dtype))
+    found, expected = (torch.autograd.grad(result.sum(), [x, *params]) for result in (y, wide))
+    assert [g.dtype for g in found] == [x.dtype, *[torch.float32] * count]
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_a_bias_needs_no_weight():
+    x = torch.linspace(-2, 3, 12).reshape(4, 3)
+    bias = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = torch.nn.functional.layer_norm(x, (3,), None, bias)
+    assert torch.allclose(y, torch.nn.functional.layer_norm(x, (3,)) + bias)
+    y.sum().backward()
+    assert bias.grad.tolist() == [4.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize("loss", ["margin_ranking_loss", "gaussian_nll_loss"])
+def test_losses_are_of_the_widest_dtype_of_three(loss):
+    x, y, z = torch.full((2,), 0.5, dtype=torch.float16), torch.full((2,), 0.25), torch.full((2,), 1.0, dtype=torch.float64)
+    assert getattr(torch.nn.functional, loss)(x, y, z).dtype == torch.float64
+    assert getattr(torch.nn.functional, loss)(x, y, y).dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "alpha_dropout", "feature_alpha_dropout"])
+def test_nothing_is_dropped_outside_of_training_whatever_the_dtype(name):
+    x = torch.arange(6).reshape(1, 2, 3)
+    assert torch.equal(getattr(torch.nn.functional, name)(x, 0.5, False), x)
+    with pytest.raises(TypeError):
+        getattr(torch.nn.functional, name)(x, 0.5, True)
+
+
+@pytest.mark.parametrize("norm", ["layer_norm", "rms_norm"])
+def test_norms_take_no_integers(norm):
+    function, ones = getattr(torch.nn.functional, norm), torch.ones(3)
+    whole, half = torch.ones(3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.float16)
+    for x, params in [(torch.ones(2, 3, dtype=torch.int64), [ones]), (half, [whole]), (half, [whole, ones]), (half, [ones, whole])]:
+        if norm == "layer_norm" or len(params) == 1:
+            with pytest.raises(TypeError):
+                function(x, (3,), *params)

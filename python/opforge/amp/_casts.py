@@ -32,7 +32,7 @@ _FULL_LINALG = """
 cond matrix_rank solve lu_factor lu_factor_ex cholesky cholesky_ex svdvals svd eig eigh eigvals eigvalsh inv inv_ex qr lstsq householder_product tensorinv tensorsolve
 """
 # In the dtype of the first, if that is a lower precision; so PyTorch's kernels take them.
-_LIKE_FIRST = "layer_norm rms_norm lstm_cell gru gru_cell"
+_LIKE_FIRST = "lstm_cell gru gru_cell"
 # In the widest dtype of the arguments.
 _WIDEST = "cat concat concatenate stack hstack vstack dstack column_stack index_copy"
 

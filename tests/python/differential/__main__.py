@@ -40,7 +40,7 @@ class Comparison:
         for number in range(self.options.start, self.options.start + self.options.calls):
             if time.monotonic() > self.deadline:
                 return
-            yield call(self.options.seed, number, names[number % len(names)])
+            yield call(self.options.seed, number, names[number % len(names)], self.options.long)
 
     def run(self) -> None:
         for drawn, difference, ends in self.pair.compared(self.calls()):
@@ -75,6 +75,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="at most so long, without the time to simplify")
     parser.add_argument("--start", type=int, default=0, help="the first call's number")
     parser.add_argument("--only", nargs="*", default=[], help="functions' names in the catalogue")
+    parser.add_argument("--long", action="store_true", help="tensors of up to 200,000 elements")
     parser.add_argument("--hang", type=float, default=20.0, help="seconds after which a call hangs")
     parser.add_argument("--shrink", type=float, default=3.0, help="seconds to simplify a difference")
     parser.add_argument("--all", action="store_true", help="tell also " + " and ".join(MINOR))

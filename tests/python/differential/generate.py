@@ -179,19 +179,54 @@ def _out(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argument
     return [*arguments, Argument(out, "out", changed=True, returned=True)]
 
 
+# Lengths at which kernels begin to go by vectors, blocks and threads, and those around; and as many elements as a tensor may have then.
+LONG = (15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 130, 255, 257, 300, 513, 1000, 1025, 4097, 20_000, 65_537)
+MANY = 200_000
+# Parameters that are lengths of tensors.
+SIZES = ("size", "sizes", "shape", "normalized_shape", "output_size", "split_sizes", "split_size_or_sections")
+
+
+def longer(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argument]:
+    """Long tensors, of mixed elements: some lengths become others, in all tensors, and at times in arguments that are lengths."""
+    found = sorted({n for a in arguments for array in declared.arrays(a.value) for n in array.shape if n > 1})
+    lengths = {n: draw.pick.choice(LONG) for n in [n for n in found if draw.chance(0.6)] or found[:1]}
+
+    def shape(array: Array) -> tuple[int, ...]:
+        return tuple(lengths.get(n, n) for n in array.shape)
+
+    while lengths and any(math.prod(shape(array)) > MANY for a in arguments for array in declared.arrays(a.value)):
+        old = max(lengths, key=lengths.__getitem__)
+        shorter = [n for n in LONG if n < lengths[old]]
+        if shorter:
+            lengths[old] = draw.pick.choice(shorter)
+        else:
+            del lengths[old]
+    arguments = [replace(a, value=declared.mapped(a.value, lambda array: array.but(shape=shape(array), mixed=True))) for a in arguments]
+    if draw.chance(0.5):
+        return arguments
+
+    def listed(node: Node) -> Node:
+        known = isinstance(node, Items) and all(isinstance(part, Plain) and type(part.value) is int for part in node.parts)
+        return replace(node, parts=tuple(Plain(lengths.get(part.value, part.value)) for part in node.parts)) if known else node
+
+    return [replace(a, value=listed(a.value)) if p in SIZES else a for a, p in zip(arguments, names_of(name, arguments), strict=True)]
+
+
 CHANGES = (*declared.PLAUSIBLE, _word, _number, _number, _zero_rank, _zero_rank, _broadcast, _scalar, _doubles, _doubles, _doubles, _keyword, _out)
 
 
-def call(seed: int, number: int, only: str = "") -> Call:
-    """The call of a seed and a number; `only` names the function, if it is to be one."""
+def call(seed: int, number: int, only: str = "", long: bool = False) -> Call:
+    """The call of a seed and a number; `only` names the function, if it is to be one, and `long` makes tensors long."""
     draw = Plausible(f"{seed}:{number}")
-    if not only and draw.chance(0.05):
+    if not only and not long and draw.chance(0.05):
         return written.drawn(draw, False)
     name = only or draw.pick.choice(NAMES)
     arguments = None
     if name in SAMPLES and draw.chance(0.75):
         arguments = declared.sample(draw.pick.choice(SAMPLES[name]))
     arguments = declared.vary(draw, name, arguments, CHANGES) if arguments is not None else drawn(draw, name)
+    if long:
+        arguments = longer(draw, name, arguments)
     while "_core" in (found := declared.assemble(draw, name, arguments)).path:
         pass
     return found

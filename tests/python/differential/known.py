@@ -38,6 +38,7 @@ KNOWN = [
     Known("lstm|gru|rnn_tanh|rnn_relu", "second gradient", "recurrent_grad", "fused recurrences have one derivative"),
     Known(r"Tensor\.(byte|char|short|int|long|to|type)|.*scatter.*|.*copy.*|to_dtype", "value", "integers", "floats beyond an integer dtype become its nearest number", "float|complex"),
     Known("(nan)?median_dim|mode|kthvalue|topk|sort|argsort", "value|" + GRADIENT, "", "which of equal elements is named is free"),
+    Known("msort", GRADIENT, "numbers", "which of equal elements has the gradient is free"),
     Known("airy_ai|.*bessel.*|i[01]e?|polygamma.*|zeta|igamma.*|gammainc.*", "value|" + GRADIENT, "nan|inf", "special functions have their limits at infinities"),
     Known(".*bessel.*", "value", "numbers", "Bessel functions are more precise here"),
     Known("pow|float_power|.*pow", "value", "nan.*here .?1", "0 ** 0 is 1"),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 # As many elements of a tensor are compared.
-MANY = 2000
+MANY = 300_000
 # Dtypes of numpy that hold a kind of tensors without loss.
 WIDE = {"b": "?", "i": "<i8", "u": "<u8", "f": "<f8", "c": "<c16"}
 
@@ -126,7 +126,7 @@ def main(library: str, limit: int) -> None:
     if library == "opforge":
         importlib.import_module("opforge.as_torch")
     torch = importlib.import_module("torch")
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     observer = Observer(torch)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

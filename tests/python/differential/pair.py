@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 import sys
 from collections import deque
@@ -10,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from fuzz.calls import Call
 from fuzz.declared import arrays
-from fuzz.drive import Child, Outcome
+from fuzz.drive import BYTES, Child, Outcome, line_of
 from fuzz.shrink import Shrinker
 
 from .compare import Difference, difference
@@ -58,10 +57,10 @@ class Pair:
         """Calls, what differs in each, and how each ended there and here."""
         rest, waiting = iter(calls), deque()
         while True:
-            while len(waiting) < AHEAD and (call := next(rest, None)):
+            while len(waiting) < AHEAD and sum(map(len, self.sides[0].waiting)) < BYTES and (call := next(rest, None)):
                 waiting.append(call)
                 for side in self.sides:
-                    side.send(json.dumps(call.program().data()).encode() + b"\n")
+                    side.send(line_of(call))
             if not waiting:
                 return
             theirs, ours = (side.answer() for side in self.sides)

@@ -49,7 +49,8 @@ class Child:
     def __init__(self, command: list[str] = COMMAND) -> None:
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the child)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0, env=QUIET)
-        self.unread = b""
+        # What has come, and how much of it is known to hold no end of a line.
+        self.unread, self.searched = bytearray(), 0
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
 
@@ -60,14 +61,17 @@ class Child:
     def answer(self, seconds: float) -> Outcome:
         """How the next program ended; `died` and `hang` end the child too."""
         deadline = time.monotonic() + seconds
-        while b"\n" not in self.unread:
+        while (end := self.unread.find(b"\n", self.searched)) < 0:
+            self.searched = len(self.unread)
             if not self.selector.select(max(0, deadline - time.monotonic())):
                 self.close()
                 return Outcome("hang", f"nothing came within {seconds:.0f} s")
             if not (part := os.read(self.process.stdout.fileno(), 1 << 16)):
                 return Outcome("died", self.last_words())
             self.unread += part
-        line, self.unread = self.unread.split(b"\n", 1)
+        line = self.unread[:end]
+        del self.unread[: end + 1]
+        self.searched = 0
         return Outcome(*json.loads(line))
 
     def last_words(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -111,8 +112,8 @@ class Items:
 
 @dataclass(frozen=True)
 class Array:
-    """A tensor: its elements repeat `fill`; `layout` says how they lie in memory, and `stretched` which dimensions of length 1 are then expanded, to
-    what length."""
+    """A tensor: its elements repeat `fill`, or with `mixed`, if they are more, are mixed of it; `layout` says how they lie in memory, and `stretched`
+    which dimensions of length 1 are then expanded, to what length."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -121,6 +122,7 @@ class Array:
     grad: str = ""
     meta: bool = False
     stretched: tuple[tuple[int, int], ...] = ()
+    mixed: bool = False
 
     @property
     def seen(self) -> tuple[int, ...]:
@@ -140,11 +142,19 @@ class Array:
         listed = self.fill[:count] if len(self.fill) >= count else self.fill * count if count <= 24 else self.fill
         values = f"torch.tensor([{', '.join(map(_literal, listed[:count] if count <= 24 else listed))}], dtype=torch.{self.dtype})"
         if len(listed[:count]) < count:
-            values += f"[torch.arange({count}) % {len(self.fill)}]"
+            values = self._mixed(count) if self.mixed else f"{values}[torch.arange({count}) % {len(self.fill)}]"
         return values if shape == (count,) else f"{values}.reshape({', '.join(map(str, shape)) or '()'})"
 
+    def _mixed(self, count: int) -> str:
+        """Elements of `fill` in an order whose period is a prime beyond all lengths; those of floats come nearer to 0 from first to last."""
+        floats = self.dtype in FLOATS + COMPLEX and all(map(cmath.isfinite, self.fill))
+        wide = "complex128" if self.dtype in COMPLEX else "float64" if floats else self.dtype
+        listed = f"torch.tensor([{', '.join(map(_literal, self.fill))}], dtype=torch.{wide})"
+        values = f"{listed}[torch.arange({count}).square() * 40503 % 1000003 % {len(self.fill)}]"
+        return f"({values} * (1 - torch.arange({count}, dtype=torch.float64) / {4 * count})).to(torch.{self.dtype})" if floats else values
+
     def simpler(self) -> Iterator[Node]:
-        for change in ({"meta": False}, {"grad": ""}, {"layout": "plain"}, {"dtype": "float32"}, {"fill": (1,)}, {"fill": (0,)}, {"fill": self.fill[:1]}):
+        for change in ({"mixed": False}, {"meta": False}, {"grad": ""}, {"layout": "plain"}, {"dtype": "float32"}, {"fill": (1,)}, {"fill": (0,)}, {"fill": self.fill[:1]}):
             yield self.but(**change)
         for d in range(len(self.shape)):
             moved = tuple((k - (k > d), n) for k, n in self.stretched if k != d)

@@ -40,6 +40,65 @@ pub(super) struct Splat([u8; SPLAT_BYTES]);
 /// Bytes of a [`Splat`].
 pub(super) const SPLAT_BYTES: usize = 2048;
 
+/// The bytes from one to the next of inputs of these sizes: none where one is repeated.
+#[inline(always)]
+pub(super) fn steps<const K: usize>(repeated: [bool; K], sizes: [usize; K]) -> [isize; K] {
+    let mut steps = [0; K];
+    for k in 0..K {
+        steps[k] = if repeated[k] { 0 } else { sizes[k] as isize };
+    }
+    steps
+}
+
+/// Pointers, each so many bytes further.
+///
+/// Generic over the number of inputs alone, as all that [`walk`] and the bodies share should be: a closure in them is compiled, with what
+/// `array::from_fn` makes of it, for each function, type and instruction set.
+#[inline(always)]
+pub(super) fn advanced<const K: usize>(mut x: [*const u8; K], steps: [isize; K]) -> [*const u8; K] {
+    for k in 0..K {
+        x[k] = x[k].wrapping_offset(steps[k]);
+    }
+    x
+}
+
+/// Where a block's row is read.
+struct Inputs<const K: usize> {
+    /// The row's elements, or the splat of a repeated one.
+    x: [*const u8; K],
+    step: [isize; K],
+    /// The row's first element.
+    from: [*const u8; K],
+    from_step: [isize; K],
+    splats: [*mut u8; K],
+    /// Repeated inputs whose splat is not of this row's element.
+    due: [bool; K],
+    /// Repeated inputs whose element is another in each row.
+    renewed: [bool; K],
+}
+
+impl<const K: usize> Inputs<K> {
+    #[inline(always)]
+    fn of(block: &Block<K>, splats: &mut [MaybeUninit<Splat>; K]) -> Self {
+        let Block { input, input_row, repeated, .. } = *block;
+        let (mut x, mut step, mut renewed) = (input, input_row, [false; K]);
+        let mut places = [std::ptr::null_mut(); K];
+        for k in 0..K {
+            places[k] = splats[k].as_mut_ptr().cast();
+            if repeated[k] {
+                (x[k], step[k], renewed[k]) = (places[k], 0, input_row[k] != 0);
+            }
+        }
+        Inputs { x, step, from: input, from_step: input_row, splats: places, due: repeated, renewed }
+    }
+
+    #[inline(always)]
+    fn next_row(&mut self) {
+        self.x = advanced(self.x, self.step);
+        self.from = advanced(self.from, self.from_step);
+    }
+}
+
 /// Runs the body over a block.
 ///
 /// A repeated element becomes several in memory, so that one loop serves every combination.
@@ -48,35 +107,25 @@ pub(super) const SPLAT_BYTES: usize = 2048;
 /// The block's pointers are valid for all its elements, which have the body's sizes.
 #[inline(always)]
 pub(super) unsafe fn walk<const K: usize, B: Body<K>>(body: &mut B, block: &Block<K>) {
-    let Block { repeated, input_row, .. } = *block;
     let mut splats = [const { MaybeUninit::<Splat>::uninit() }; K];
-    let splats: [*mut u8; K] = splats.each_mut().map(|splat| splat.as_mut_ptr().cast());
-    let (mut from, mut x, mut step) = (block.input, block.input, input_row);
-    for k in 0..K {
-        if repeated[k] {
-            (x[k], step[k]) = (splats[k], 0);
-        }
-    }
-    // Repeated inputs whose element is another in each row.
-    let renewed: [bool; K] = std::array::from_fn(|k| repeated[k] && input_row[k] != 0);
-    let (mut output, mut rows, mut due) = (block.output, block.rows, repeated);
+    let mut inputs = Inputs::of(block, &mut splats);
+    let (repeated, mut output, mut rows) = (block.repeated, block.output, block.rows);
     while rows > 0 {
         // Read anew for each row: where the compiler knows the length to stay the same it makes a version of the loops for short rows.
         // SAFETY: a reference is readable.
         let cols = unsafe { (&raw const block.cols).read_volatile() };
-        if due.contains(&true) {
+        if inputs.due != [false; K] {
             for k in 0..K {
-                if due[k] {
+                if inputs.due[k] {
                     // SAFETY: the row's element is readable.
-                    unsafe { body.splat(k, from[k], splats[k], cols) };
+                    unsafe { body.splat(k, inputs.from[k], inputs.splats[k], cols) };
                 }
             }
-            due = renewed;
+            inputs.due = inputs.renewed;
         }
         // SAFETY: the row is the block's; repeated inputs have been replaced.
-        unsafe { body.row(x, repeated, output, cols) };
-        x = std::array::from_fn(|k| x[k].wrapping_offset(step[k]));
-        from = std::array::from_fn(|k| from[k].wrapping_offset(input_row[k]));
+        unsafe { body.row(inputs.x, repeated, output, cols) };
+        inputs.next_row();
         output = output.wrapping_offset(block.output_row);
         rows -= 1;
     }

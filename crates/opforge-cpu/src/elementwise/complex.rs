@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::block::{Block, Body, walk};
+use super::block::{Block, Body, advanced, steps, walk};
 use crate::simd::{Bits, Float, FloatElem, Routine, Simd, Vector};
 
 /// No vector has more lanes.
@@ -24,7 +24,7 @@ impl<F, V: Vector> ComplexBody<F, V> {
     /// # Safety
     /// Inputs are readable and the output is writable for so many numbers.
     #[inline(always)]
-    unsafe fn vector<const K: usize>(&self, x: [*const V::Elem; K], out: *mut V::Elem)
+    unsafe fn vector<const K: usize>(&self, x: [*const u8; K], out: *mut V::Elem)
     where
         F: ComplexMap<K>,
     {
@@ -37,6 +37,7 @@ impl<F, V: Vector> ComplexBody<F, V> {
         // SAFETY: twice as many parts as lanes are the numbers of a vector.
         unsafe {
             for (parts, x) in parts.iter_mut().zip(x) {
+                let x = x.cast::<V::Elem>();
                 let (low, high) = (V::load(x), V::load(x.add(V::LANES)));
                 *parts = [low.lookup(high, evens), low.lookup(high, odds)];
             }
@@ -53,20 +54,21 @@ impl<const K: usize, F: ComplexMap<K>, V: Vector> Body<K> for ComplexBody<F, V> 
         // SAFETY: `from` is a number, and `to` holds more than a vector of them.
         unsafe {
             let number = from.cast::<[V::Elem; 2]>().read();
-            (0..V::LANES).for_each(|i| to.cast::<[V::Elem; 2]>().add(i).write(number));
+            for i in 0..V::LANES {
+                to.cast::<[V::Elem; 2]>().add(i).write(number);
+            }
         }
     }
 
     #[inline(always)]
-    unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
-        let mut x = x.map(|x| x.cast::<V::Elem>());
-        let step = repeated.map(|repeated| usize::from(!repeated) * 2 * V::LANES);
+    unsafe fn row(&mut self, mut x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
+        let step = steps(repeated, [2 * V::LANES * size_of::<V::Elem>(); K]);
         let rest = n % V::LANES;
         // SAFETY: whole vectors are within the row, and repeated inputs are one; what is left is copied to where it begins a vector.
         unsafe {
             for i in (0..n - rest).step_by(V::LANES) {
                 self.vector(x, out.cast::<V::Elem>().add(2 * i));
-                x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+                x = advanced(x, step);
             }
             if rest == 0 {
                 return;
@@ -74,10 +76,11 @@ impl<const K: usize, F: ComplexMap<K>, V: Vector> Body<K> for ComplexBody<F, V> 
             let mut ends = [[V::Elem::default(); 2 * MAX_LANES]; K];
             for k in 0..K {
                 let count = if repeated[k] { V::LANES } else { rest };
-                ends[k].as_mut_ptr().copy_from_nonoverlapping(x[k], 2 * count);
+                ends[k].as_mut_ptr().copy_from_nonoverlapping(x[k].cast(), 2 * count);
+                x[k] = ends[k].as_ptr().cast();
             }
             let mut results = [V::Elem::default(); 2 * MAX_LANES];
-            self.vector(std::array::from_fn(|k| ends[k].as_ptr()), results.as_mut_ptr());
+            self.vector(x, results.as_mut_ptr());
             out.cast::<V::Elem>().add(2 * (n - rest)).copy_from_nonoverlapping(results.as_ptr(), 2 * rest);
         }
     }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::block::{Block, Body, walk};
+use super::block::{Block, Body, advanced, steps, walk};
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, VectorMask};
 
@@ -50,12 +50,6 @@ struct MapBody<F, V>(F, PhantomData<V>);
 struct TestBody<F, V>(F, PhantomData<V>);
 struct HalfBody<F, E, S>(F, PhantomData<(E, S)>);
 
-/// The bytes from a vector of each input to the next.
-#[inline(always)]
-fn steps<V: Vector, const K: usize>(repeated: [bool; K]) -> [usize; K] {
-    repeated.map(|repeated| usize::from(!repeated) * V::LANES * size_of::<V::Elem>())
-}
-
 /// # Safety
 /// As [`Vector::load_partial`] of every pointer.
 #[inline(always)]
@@ -80,11 +74,11 @@ fn row<V: Vector, const K: usize>(
     out_size: usize,
     mut vector: impl FnMut([*const u8; K], *mut u8, usize),
 ) {
-    let step = steps::<V, K>(repeated);
+    let step = steps(repeated, [V::LANES * size_of::<V::Elem>(); K]);
     let mut left = n;
     while left >= V::LANES {
         vector(x, out, V::LANES);
-        x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+        x = advanced(x, step);
         out = out.wrapping_add(V::LANES * out_size);
         left -= V::LANES;
     }
@@ -106,7 +100,7 @@ unsafe fn long_row<V: Vector, const K: usize>(
     n: usize,
     map: impl Fn([V; K]) -> V,
 ) {
-    let mut step = steps::<V, K>(repeated);
+    let mut step = steps(repeated, [V::LANES * size_of::<V::Elem>(); K]);
     let mut last = [MaybeUninit::<V>::uninit(); K];
     let mut result = MaybeUninit::<V>::uninit();
     let (mut left, mut rest) = (n, None);
@@ -115,7 +109,7 @@ unsafe fn long_row<V: Vector, const K: usize>(
         loop {
             while left >= V::LANES {
                 map(load(x, V::LANES)).store(out.cast());
-                x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+                x = advanced(x, step);
                 out = out.wrapping_add(V::LANES * size_of::<V::Elem>());
                 left -= V::LANES;
             }
@@ -183,20 +177,24 @@ impl<const K: usize, F: FloatMap<K>, E: StoredFloat, S: Simd> Body<K> for HalfBo
     #[inline(always)]
     unsafe fn row(&mut self, mut x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
         let (lanes, mut out) = (VectorOf::<E, S>::LANES, out.cast::<E>());
-        let step = repeated.map(|repeated| usize::from(!repeated) * lanes * size_of::<E>());
+        let step = steps(repeated, [lanes * size_of::<E>(); K]);
         let mut values = [VectorOf::<E, S>::splat(0.0); K];
         let mut left = n;
         // SAFETY: whole vectors are within the row, and the last is of what is left.
         unsafe {
             while left >= lanes {
-                values.iter_mut().zip(x).for_each(|(value, x)| *value = E::load::<S>(x.cast()));
+                for (value, x) in values.iter_mut().zip(x) {
+                    *value = E::load::<S>(x.cast());
+                }
                 E::store::<S>(self.0.map(values), out);
-                x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+                x = advanced(x, step);
                 out = out.wrapping_add(lanes);
                 left -= lanes;
             }
             if left > 0 {
-                values.iter_mut().zip(x).for_each(|(value, x)| *value = E::load_partial::<S>(x.cast(), left));
+                for (value, x) in values.iter_mut().zip(x) {
+                    *value = E::load_partial::<S>(x.cast(), left);
+                }
                 E::store_partial::<S>(self.0.map(values), out, left);
             }
         }

@@ -4,7 +4,7 @@ use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::block::{Block, Body, SPLAT_BYTES, Splat, walk};
+use super::block::{Block, Body, SPLAT_BYTES, Splat, advanced, steps, walk};
 use crate::simd::{Routine, Simd};
 
 /// A function of `K` elements of one type.
@@ -53,7 +53,7 @@ const SHORT: usize = 16;
 unsafe fn map_row<T: Copy, const K: usize>(
     mut x: [*const u8; K],
     repeated: [bool; K],
-    sizes: [usize; K],
+    mut sizes: [usize; K],
     out: *mut u8,
     n: usize,
     chunk: usize,
@@ -68,7 +68,10 @@ unsafe fn map_row<T: Copy, const K: usize>(
     }
     let mut results = MaybeUninit::<Splat>::uninit();
     let results = results.as_mut_ptr().cast::<T>();
-    let step: [usize; K] = std::array::from_fn(|k| usize::from(!repeated[k]) * chunk * sizes[k]);
+    for size in &mut sizes {
+        *size *= chunk;
+    }
+    let step = steps(repeated, sizes);
     let mut out = out.cast::<T>();
     let mut left = n;
     while left > 0 {
@@ -79,10 +82,25 @@ unsafe fn map_row<T: Copy, const K: usize>(
         }
         // SAFETY: the row has `left` more elements, and the chunk's results are written.
         unsafe { out.copy_from_nonoverlapping(results, count) };
-        x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+        x = advanced(x, step);
         out = out.wrapping_add(chunk);
         left -= count;
     }
+}
+
+/// The `i`-th element of each input.
+///
+/// # Safety
+/// The inputs are readable for it.
+#[inline(always)]
+unsafe fn elements<T: Copy, const K: usize>(x: &[*const u8; K], i: usize) -> [T; K] {
+    let mut values = [const { MaybeUninit::<T>::uninit() }; K];
+    for k in 0..K {
+        // SAFETY: the caller vouches for the element.
+        values[k].write(unsafe { x[k].cast::<T>().add(i).read() });
+    }
+    // SAFETY: all `K` have been written; an array of them has the same layout.
+    unsafe { (&raw const values).cast::<[T; K]>().read() }
 }
 
 /// Writes an element `n` times.
@@ -142,7 +160,7 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<F, K> {
                 Self::CHUNK,
                 #[inline(always)]
                 |x, i| {
-                    let x = std::array::from_fn(|k| x[k].cast::<F::In>().add(i).read());
+                    let x = elements::<F::In, K>(x, i);
                     self.failed |= F::CAN_FAIL && self.f.fails(x);
                     self.f.map(x)
                 },

@@ -60,6 +60,22 @@ pub(super) trait Lanes: Copy {
     }
 }
 
+/// `N` registers of contiguous elements.
+///
+/// # Safety
+/// As [`Lanes::load`] of each.
+#[inline(always)]
+pub(super) unsafe fn registers<L: Lanes, const N: usize>(at: *const L::Element) -> [L; N] {
+    // SAFETY: the caller vouches for the instructions and for the elements of each register.
+    unsafe {
+        let mut registers = [L::splat(L::Element::default()); N];
+        for (i, register) in registers.iter_mut().enumerate() {
+            *register = L::load(at.add(i * L::COUNT));
+        }
+        registers
+    }
+}
+
 /// Lanes without instructions of their own: loops that the compiler turns into those of the function they are inlined into.
 #[derive(Clone, Copy)]
 pub(super) struct Array<E, const N: usize>([E; N]);

@@ -1,6 +1,6 @@
 //! What the innermost kernels of matrix products compute, and which there are for this processor.
 
-use super::lanes::{Array, Lanes};
+use super::lanes::{Array, Lanes, registers};
 use super::small::{self, InPlace, InPlaceKernel};
 use crate::matmul::operand::{Accumulator, Compensated};
 use crate::memory::prefetch::prefetch;
@@ -111,7 +111,7 @@ unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool
             if INDIRECT {
                 b = args.b.add(*args.b_offsets.add(p));
             }
-            let row: [L; NV] = std::array::from_fn(|v| L::load(b.add(v * L::COUNT)));
+            let row = registers::<L, NV>(b);
             for (i, sums) in sums.iter_mut().enumerate() {
                 let scale = L::splat(*a.add(i));
                 for (sum, b) in sums.iter_mut().zip(row) {

@@ -7,7 +7,7 @@ use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
 use opforge_runtime::{HostKernel, checkpoint};
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, registers};
 use super::micro::{Kernels, store_part};
 use super::problem::Problem;
 use crate::copy::Shared;
@@ -96,7 +96,9 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
         for (i, line) in sums.into_iter().enumerate() {
             let c = args.c.add(i * args.c_row);
             if WHOLE {
-                line.into_iter().enumerate().for_each(|(v, sum)| sum.store(c.add(v * L::COUNT)));
+                for (v, sum) in line.into_iter().enumerate() {
+                    sum.store(c.add(v * L::COUNT));
+                }
             } else {
                 store_part(line, c, args.columns, false);
             }
@@ -110,13 +112,18 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
 /// As [`InPlaceKernel`]; so many elements are readable.
 #[inline(always)]
 unsafe fn line<L: Lanes, const NV: usize, const WHOLE: bool>(at: *const L::Element, last: usize) -> [L; NV] {
-    std::array::from_fn(|v| {
-        // SAFETY: the elements of register `v` are readable.
-        unsafe {
-            let at = at.add(v * L::COUNT);
-            if WHOLE || v + 1 < NV { L::load(at) } else { L::load_first(at, last) }
+    // SAFETY: the caller vouches for the instructions and the elements, of which the last register, unless it is `WHOLE`, reads `last`.
+    unsafe {
+        if WHOLE {
+            return registers::<L, NV>(at);
         }
-    })
+        let mut line = [L::splat(L::Element::default()); NV];
+        for (v, register) in line.iter_mut().enumerate() {
+            let at = at.add(v * L::COUNT);
+            *register = if v + 1 < NV { L::load(at) } else { L::load_first(at, last) };
+        }
+        line
+    }
 }
 
 /// A batch of small products.

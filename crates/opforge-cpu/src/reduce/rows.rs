@@ -145,9 +145,12 @@ impl<F: Fold> Rows<F> {
     #[inline(always)]
     unsafe fn fold_units<S: Simd>(&self, base: *const F::In, units: Range<usize>, skipped: usize) -> F::Vector<S> {
         let fold = self.fold;
+        if units.is_empty() {
+            return fold.identity::<S>();
+        }
         let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; BLOCK];
-        let mut blocks = None;
-        let mut cascade = None;
+        let mut blocks = Blocks::new(self, units.start, skipped);
+        let mut cascade = Cascade::<F, S>::new(fold);
         let mut unit = units.start;
         while unit < units.end {
             if unit % BLOCKS == BLOCKS - 1 {
@@ -157,30 +160,29 @@ impl<F: Fold> Rows<F> {
                 Form::Rows { .. } if units.end - unit >= STREAMS => F::streams::<S>(),
                 _ => 1,
             };
-            let mut found = [(base, 0); STREAMS];
+            let (mut starts, mut lens) = ([base; STREAMS], [0; STREAMS]);
             // SAFETY: blocks lie within the input, and are gathered, one at a time, before they are read.
             unsafe {
-                for found in &mut found[..together] {
-                    *found = blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered);
+                for i in 0..together {
+                    (starts[i], lens[i]) = blocks.next(base, &mut gathered);
                 }
-                if together == STREAMS && found.iter().all(|&(_, n)| n == BLOCK) {
-                    let cascade = cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold));
-                    for v in fold.fold_blocks::<S>(found.map(|(block, _)| block), BLOCK) {
+                if lens == [BLOCK; STREAMS] {
+                    for v in fold.fold_blocks::<S>(starts, BLOCK) {
                         cascade.push(v);
                     }
                 } else {
-                    for &(block, n) in &found[..together] {
-                        let v = fold.fold_block::<S>(block, n);
+                    for i in 0..together {
+                        let v = fold.fold_block::<S>(starts[i], lens[i]);
                         if units.len() == 1 {
                             return v;
                         }
-                        cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold)).push(v);
+                        cascade.push(v);
                     }
                 }
             }
             unit += together;
         }
-        cascade.map_or_else(|| fold.identity::<S>(), Cascade::finish)
+        cascade.finish()
     }
 
     /// # Safety

@@ -3,6 +3,7 @@
 pub(crate) mod halves;
 mod long;
 
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use long::{LongSums, is_long};
 const LANES: usize = 16;
 /// Those of rows whose elements lie closer to each other than rows do: more would compete for the same lines of the cache.
 const FAR_LANES: usize = 4;
+/// Rows whose places are sought side by side: a result and its place stay in registers.
+const PLACES: usize = 4;
 
 /// The kernel for `output[.., i, ..]`, `i` along `axis`, that combines `input[.., 0, ..]` to `input[.., i, ..]`.
 ///
@@ -211,28 +214,57 @@ unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     src: *const u8,
     dst: *mut u8,
 ) {
-    let wins = |new: T, old: T| if LEAST { new <= old } else { new >= old };
-    let is_nan = |x: T| x.partial_cmp(&x).is_none();
-    for lane in 0..n as isize {
-        let mut best: Option<(T, i64)> = None;
-        looking(
-            along.len,
-            #[inline(always)]
-            |i| {
-                let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
-                // SAFETY: `i` is below the length along the lane, which is one of `n`: its element, and its place among the i64 outputs.
-                unsafe {
-                    let x = src.offset(at(0)).cast::<T>().read_unaligned();
-                    let place = match best {
-                        Some((old, place)) if !is_nan(x) && !wins(x, old) => (old, place),
-                        _ => (x, i as i64),
-                    };
-                    dst.offset(at(1)).cast::<i64>().write_unaligned(place.1);
-                    best = Some(place);
-                }
-            },
-        );
+    if along.len == 0 {
+        return;
     }
+    let at = |lane: usize| (lane as isize * lanes.step[0], lane as isize * lanes.step[1]);
+    // SAFETY: lanes below `n` are valid for a walk along their elements, of which there is a first.
+    unsafe {
+        let together = n / PLACES * PLACES;
+        for lane in (0..together).step_by(PLACES) {
+            let (from, to) = at(lane);
+            walk_places::<T, LEAST, PLACES>(lanes, along, src.offset(from), dst.offset(to));
+        }
+        for lane in together..n {
+            let (from, to) = at(lane);
+            walk_places::<T, LEAST, 1>(lanes, along, src.offset(from), dst.offset(to));
+        }
+    }
+}
+
+/// The places of running extremes, the last of equal ones, of a constant number of lanes; that of a NaN stays until the next one.
+///
+/// # Safety
+/// As [`run_arg`], for `N` lanes of at least one element.
+unsafe fn walk_places<T: Copy + PartialOrd, const LEAST: bool, const N: usize>(
+    lanes: Axis<2>,
+    along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
+    // SAFETY: it is called with lanes below `N` and numbers below the length.
+    let read = |lane: usize, i: isize| unsafe {
+        src.offset(i * along.step[0] + lane as isize * lanes.step[0]).cast::<T>().read_unaligned()
+    };
+    let mut best: [(T, i64); N] = std::array::from_fn(|lane| (read(lane, 0), 0));
+    looking(
+        along.len,
+        #[inline(always)]
+        |i| {
+            for (lane, (old, place)) in best.iter_mut().enumerate() {
+                let x = read(lane, i);
+                let wins = if LEAST { x <= *old } else { x >= *old };
+                let taken = wins | x.partial_cmp(&x).is_none();
+                *old = select_unpredictable(taken, x, *old);
+                *place = select_unpredictable(taken, i as i64, *place);
+                // SAFETY: as `read`; the places are `i64`s at the outputs' steps.
+                unsafe {
+                    let to = dst.offset(i * along.step[1] + lane as isize * lanes.step[1]);
+                    to.cast::<i64>().write_unaligned(*place);
+                }
+            }
+        },
+    );
 }
 
 /// An element type and the type of its running results.

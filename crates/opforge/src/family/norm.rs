@@ -5,11 +5,12 @@ use smallvec::{SmallVec, smallvec};
 use opforge_cpu::norm;
 
 use super::ensure;
+use super::pairs::promote_all;
 use crate::arguments::size_to_shape;
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
 use crate::operator::{Axis, AxisMap, Grads, Metas, Operator, Role, arity_within};
-use crate::{Error, Meta, Result, Shape, Tensor};
+use crate::{DType, Error, Meta, Result, Shape, Tensor};
 
 /// A norm's inputs, checked: `x` of at least one dimension, then parameters as long as its last one.
 pub(crate) struct NormInputs<'a> {
@@ -53,6 +54,16 @@ pub(crate) fn axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
     map.with_roles(&[rank - 1], Role::Whole)
 }
 
+/// The dtype in which a norm is computed whose parameters are of other floats than its input, as mixed precision has it: that to which all promote.
+/// None where all agree, or one is of no floats.
+pub(crate) fn common_float(op: &'static str, input: &Tensor, params: [Option<&Tensor>; 2]) -> Result<Option<DType>> {
+    let dtypes = params.into_iter().flatten().chain([input]).map(Tensor::dtype);
+    if dtypes.clone().all(|dtype| dtype == input.dtype()) || !dtypes.clone().all(DType::is_float) {
+        return Ok(None);
+    }
+    promote_all(op, dtypes)
+}
+
 /// The normalised dimensions joined into one, of the input and of its parameters.
 #[track_caller]
 pub(crate) fn flatten(
@@ -66,13 +77,14 @@ pub(crate) fn flatten(
         let accepted = "a normalized_shape that the input's shape ends in";
         return Err(Error::shapes(op, input.shape(), &shape, accepted));
     }
-    if bias.is_some() && weight.is_none() {
-        return Err(Error::value(op, "bias", "given without a weight", "a weight and a bias, or no bias"));
-    }
+    let ones = match bias {
+        Some(bias) if weight.is_none() => Some(bias.ones_like()?),
+        _ => None,
+    };
     let lead = &input.dims()[..input.rank() - shape.rank()];
     let joined: Shape = lead.iter().copied().chain([shape.elem_count()]).collect();
     let mut inputs: SmallVec<[Tensor; 3]> = smallvec![input.reshape(joined)?];
-    for param in [weight, bias].into_iter().flatten() {
+    for param in [weight.or(ones.as_ref()), bias].into_iter().flatten() {
         if param.shape() != &shape {
             return Err(Error::shape(op, "weight or bias", format!("{:?}", param.shape()), format!("{shape:?}")));
         }

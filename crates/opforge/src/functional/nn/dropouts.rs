@@ -64,9 +64,13 @@ pub(crate) fn replaced(op: &'static str, input: &Tensor, result: Tensor) -> Resu
     Ok(input.clone())
 }
 
-fn check(op: &'static str, input: &Tensor, p: f64) -> Result<()> {
+/// Whether there is anything to drop: not outside of training, where the input may be of any dtype.
+pub(crate) fn drops(op: &'static str, input: &Tensor, p: f64, training: bool) -> Result<bool> {
     ensure((0.0..=1.0).contains(&p), || Error::value(op, "p", p, "a probability from 0 to 1"))?;
-    check_float(op, "input", input)
+    if training {
+        check_float(op, "input", input)?;
+    }
+    Ok(training && p > 0.0)
 }
 
 /// Ones, and zeros with probability `p`: one for each element, or for each channel of a batch.
@@ -90,8 +94,7 @@ fn drop_channels(
     inplace: bool,
     unbatched: bool,
 ) -> Result<Tensor> {
-    check(op, input, p)?;
-    if !training || p == 0.0 {
+    if !drops(op, input, p, training)? {
         return Ok(input.clone());
     }
     let batch = if unbatched { input.unsqueeze(0)? } else { input.clone() };
@@ -106,8 +109,7 @@ fn drop_channels(
 fn drop_alpha(op: &'static str, input: &Tensor, p: f64, training: bool, channels: bool) -> Result<Tensor> {
     /// SELU's lower bound: -scale alpha.
     const LOW: f64 = -1.758_099_340_847_376_6;
-    check(op, input, p)?;
-    if !training || p == 0.0 {
+    if !drops(op, input, p, training)? {
         return Ok(input.clone());
     }
     if p == 1.0 {

@@ -247,8 +247,9 @@ pub fn gaussian_nll_loss(
         Operand::Tensor(t) if t.rank() + 1 == input.rank() => t.unsqueeze(t.rank())?,
         Operand::Tensor(t) => t.clone(),
     };
-    let var = f::clamp(&var.to_dtype(input.dtype())?, Some(eps.into()), None)?;
-    let square = input.sub(&target)?.sqr()?;
+    let wide = f::common_dtype(OP, &input, &var)?;
+    let var = f::clamp(&var.to_dtype(wide)?, Some(eps.into()), None)?;
+    let square = input.sub(&target)?.sqr()?.to_dtype(var.dtype())?;
     let loss = square.broadcast_div(&var)?.broadcast_add(&var.log()?)?.affine(0.5, 0.0)?;
     let loss = if full { loss.affine(1.0, 0.5 * (2.0 * PI).ln())? } else { loss };
     reduced(OP, loss, reduction)

@@ -27,8 +27,8 @@ pub fn margin_ranking_loss(
     reduction: &str,
 ) -> Result<Tensor> {
     let (a, b) = f::pair(OP, &*floating(input1)?, &*floating(input2)?)?;
-    let loss =
-        b.sub(&a)?.broadcast_mul(&target.to_dtype(a.dtype())?)?.affine(1.0, margin)?.clamp(0.0, f64::INFINITY)?;
+    let gap = f::mul((&b.sub(&a)?).into(), target.into())?;
+    let loss = gap.affine(1.0, margin)?.clamp(0.0, f64::INFINITY)?;
     reduced(OP, loss, reduction)
 }
 

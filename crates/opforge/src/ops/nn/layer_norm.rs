@@ -6,7 +6,7 @@ use opforge_cpu::norm;
 use opforge_tile::forms::Normalize;
 
 use crate::autograd::is_grad_enabled;
-use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::family::norm::{NormInputs, common_float, composed_grad, flatten, grad_axes, grad_metas, row_grads};
 use crate::ops::prelude::*;
 
 /// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
@@ -94,10 +94,11 @@ impl Operator for LayerNormGrad {
 /// `(x - mean) / sqrt(variance + eps) * weight + bias`, mean and variance (of the population) over the last dimensions, whose lengths are
 /// `normalized_shape`; weight and bias have that shape.
 ///
-/// Takes floating-point tensors of one dtype; the result has the input's shape.
+/// Takes floating-point tensors; the result has the input's shape and dtype. With parameters of another dtype (f32 ones of an input in halves) it is
+/// computed in that to which all promote, and rounded once.
 ///
 /// # Errors
-/// When the input's shape does not end in `normalized_shape`, or weight or bias have another; for a bias without a weight.
+/// When the input's shape does not end in `normalized_shape`, or weight or bias have another.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -116,6 +117,11 @@ pub fn layer_norm(
     bias: Option<&Tensor>,
     eps: f64,
 ) -> Result<Tensor> {
+    if let Some(wide) = common_float(OP, input, [weight, bias])? {
+        let [weight, bias] = [weight, bias].map(|param| param.map(|param| param.to_dtype(wide)).transpose());
+        let y = layer_norm(&input.to_dtype(wide)?, normalized_shape, weight?.as_ref(), bias?.as_ref(), eps)?;
+        return y.to_dtype(input.dtype());
+    }
     let inputs = flatten(OP, input, normalized_shape, [weight, bias])?;
     let op = LayerNorm { eps: Scalar::Float(eps) };
     let mut outputs = dispatch(&op, &inputs.iter().collect::<Vec<_>>())?;

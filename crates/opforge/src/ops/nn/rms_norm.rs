@@ -6,7 +6,7 @@ use opforge_cpu::norm;
 use opforge_tile::forms::Normalize;
 
 use crate::autograd::is_grad_enabled;
-use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::family::norm::{NormInputs, common_float, composed_grad, flatten, grad_axes, grad_metas, row_grads};
 use crate::ops::prelude::*;
 
 /// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
@@ -84,9 +84,9 @@ impl Operator for RmsNormGrad {
 }
 
 /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has
-/// that shape. Without `eps`: the distance from 1 to the next number of the dtype.
+/// that shape. Without `eps`: the distance from 1 to the next number of the input's dtype.
 ///
-/// Takes floating-point tensors of one dtype; the result has the input's shape.
+/// Takes floating-point tensors; the result has the input's shape and dtype, whatever the weight's.
 ///
 /// # Errors
 /// When the input's shape does not end in `normalized_shape`, or the weight has another.
@@ -102,6 +102,10 @@ impl Operator for RmsNormGrad {
 #[operator(DTypes::FLOATS, samples, RmsNorm, RmsNormGrad)]
 pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
     let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
+    if let Some(wide) = common_float(OP, input, [weight, None])? {
+        let weight = weight.map(|weight| weight.to_dtype(wide)).transpose()?;
+        return rms_norm(&input.to_dtype(wide)?, normalized_shape, weight.as_ref(), Some(eps))?.to_dtype(input.dtype());
+    }
     let inputs = flatten(OP, input, normalized_shape, [weight, None])?;
     let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
     outputs.swap_remove(0).reshape(input.shape())

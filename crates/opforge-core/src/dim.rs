@@ -33,6 +33,7 @@ pub trait Dim {
 }
 
 impl Dim for usize {
+    #[inline]
     fn to_index(&self, shape: &Shape, op: &'static str) -> Result<usize> {
         if *self < shape.rank() { Ok(*self) } else { Err(Error::no_dim(op, *self as i64, shape)) }
     }

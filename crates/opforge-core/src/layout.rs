@@ -113,6 +113,7 @@ impl Layout {
     }
 
     /// The number of storage elements this layout needs: the index of its last element plus one; the offset if it is empty.
+    #[inline]
     pub fn span(&self) -> usize {
         self.checked_span().unwrap_or(usize::MAX)
     }

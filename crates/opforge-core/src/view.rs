@@ -37,6 +37,7 @@ impl Layout {
         Ok(self.slice_unchecked(dim, start, len, step))
     }
 
+    #[inline]
     fn slice_unchecked(&self, dim: usize, start: usize, len: usize, step: usize) -> Self {
         let mut out = self.clone();
         out.shape.dims_mut()[dim] = len;

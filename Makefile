@@ -88,10 +88,11 @@ fmt:
 	$(CARGO) fmt
 	@rustfmt --edition 2024 $(OPERATOR_FILES)
 
+# Not `--all-targets`, which looks at libraries without unit tests a second time.
 lint:
 	$(CARGO) fmt --check
 	@rustfmt --edition 2024 --check $(OPERATOR_FILES)
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --workspace --lib --bins --examples --tests --quiet -- -D warnings
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet

@@ -172,6 +172,15 @@ def test_norms_of_halves_take_parameters_of_f32(norm, count, half):
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_rms_norm_of_small_halves_adds_the_epsilon_of_f32(half):
+    """Theirs, thousands of times larger, would be most of the sum."""
+    x = torch.linspace(-2e-3, 3e-3, 60).reshape(4, 15).to(getattr(torch, half))
+    wide = torch.nn.functional.rms_norm(x.float(), (15,))
+    assert torch.equal(torch.nn.functional.rms_norm(x, (15,)), wide.to(x.dtype))
+    assert not torch.allclose(wide, torch.nn.functional.rms_norm(x.float(), (15,), eps=torch.finfo(x.dtype).eps), rtol=0.5)
+
+
 def test_a_bias_needs_no_weight():
     x = torch.linspace(-2, 3, 12).reshape(4, 3)
     bias = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

@@ -112,7 +112,7 @@ CASES = [
     case("linear", lambda x, w, b: x @ w.T + b, X, W, B),
     case("layer_norm", layer_norm, X, (4,)),
     case("layer_norm", layer_norm, X, (4,), SCALE, SHIFT),
-    case("rms_norm", rms_norm, X, (4,), half=False),
+    case("rms_norm", rms_norm, X, (4,)),
     case("rms_norm", rms_norm, X, (4,), SCALE, eps=1e-3),
     *(case("cross_entropy", cross_entropy, LOGITS, CLASSES, reduction=r) for r in ("mean", "sum", "none")),
     case("cross_entropy", cross_entropy, LOGITS, CLASSES, WEIGHTS, label_smoothing=0.1, smooth=False),

@@ -159,6 +159,13 @@ def _doubles(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argu
     return [replace(a, value=declared.mapped(a.value, change)) for a in arguments]
 
 
+def _scaled(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argument]:
+    """Floats by a power of two, so that what is added to them, an epsilon, shows."""
+    factor = draw.pick.choice((2.0**-12, 2.0**-6, 2.0**5))
+    change = lambda array: array.but(fill=tuple(v * factor for v in array.fill)) if array.dtype in FLOATS + COMPLEX else array  # noqa: E731
+    return [replace(a, value=declared.mapped(a.value, change)) for a in arguments]
+
+
 def _keyword(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argument]:
     """Positional arguments by keyword, from one on."""
     known = names_of(name, arguments)
@@ -212,7 +219,7 @@ def longer(draw: Plausible, name: str, arguments: list[Argument]) -> list[Argume
     return [replace(a, value=listed(a.value)) if p in SIZES else a for a, p in zip(arguments, names_of(name, arguments), strict=True)]
 
 
-CHANGES = (*declared.PLAUSIBLE, _word, _number, _number, _zero_rank, _zero_rank, _broadcast, _scalar, _doubles, _doubles, _doubles, _keyword, _out)
+CHANGES = (*declared.PLAUSIBLE, _word, _number, _number, _zero_rank, _zero_rank, _broadcast, _scalar, _doubles, _doubles, _doubles, _scaled, _keyword, _out)
 
 
 def call(seed: int, number: int, only: str = "", long: bool = False) -> Call:

@@ -1,4 +1,4 @@
-//! Vectors as arrays of lanes: plain loops that the compiler turns into whatever the target guarantees, SSE2 on x86-64.
+//! Vectors as arrays of lanes, which the compiler turns into whatever the target guarantees, SSE2 on x86-64.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
@@ -11,24 +11,21 @@ pub struct Lanes<T, const N: usize>([T; N]);
 pub type F32 = Lanes<f32, 4>;
 pub type F64 = Lanes<f64, 2>;
 
-/// An array of an expression of the lane's index. Unlike `array::from_fn` it costs the compiler little, and there are very many uses.
+/// A vector of an expression of the lane's index, written out: a loop that the compiler unrolls costs it most of the time that portable kernels take
+/// to compile, and there are very many uses.
 macro_rules! lanes {
-    ($n:literal, $i:ident => $expr:expr) => {{
-        let mut lanes = [{
-            let $i = 0;
+    (2, $i:ident => $expr:expr) => { lanes!(@ $i => $expr; 0 1) };
+    (4, $i:ident => $expr:expr) => { lanes!(@ $i => $expr; 0 1 2 3) };
+    (@ $i:ident => $expr:expr; $($lane:literal)*) => {
+        Lanes([$({
+            let $i = $lane;
             $expr
-        }; $n];
-        let mut $i = 1;
-        while $i < $n {
-            lanes[$i] = $expr;
-            $i += 1;
-        }
-        Lanes(lanes)
-    }};
+        }),*])
+    };
 }
 
 macro_rules! lanewise {
-    ($ty:ty, $n:literal; $($op:ident::$method:ident = |$a:ident, $b:ident| $expr:expr),* $(,)?) => {
+    ($ty:ty, $n:tt; $($op:ident::$method:ident = |$a:ident, $b:ident| $expr:expr),* $(,)?) => {
         $(impl $op for Lanes<$ty, $n> {
             type Output = Self;
             #[inline(always)]
@@ -41,7 +38,7 @@ macro_rules! lanewise {
 
 /// A vector of bits, and the mask with lanes of the same width.
 macro_rules! bits {
-    ($ty:ty, $mask:ty, $n:literal) => {
+    ($ty:ty, $mask:ty, $n:tt) => {
         lanewise!($ty, $n; Add::add = |a, b| a.wrapping_add(b), Sub::sub = |a, b| a.wrapping_sub(b),
             BitAnd::bitand = |a, b| a & b, BitOr::bitor = |a, b| a | b, BitXor::bitxor = |a, b| a ^ b);
         lanewise!($mask, $n; BitAnd::bitand = |a, b| a & b, BitOr::bitor = |a, b| a | b, BitXor::bitxor = |a, b| a ^ b);
@@ -51,12 +48,6 @@ macro_rules! bits {
             #[inline(always)]
             fn not(self) -> Self {
                 lanes!($n, i => !self.0[i])
-            }
-        }
-        impl VectorMask for Lanes<$mask, $n> {
-            #[inline(always)]
-            fn bitmask(self) -> u32 {
-                self.0.iter().enumerate().fold(0, |acc, (i, lane)| acc | (*lane as u32 & 1) << i)
             }
         }
         impl Shl<u32> for Lanes<$ty, $n> {
@@ -77,7 +68,7 @@ macro_rules! bits {
             type Mask = Lanes<$mask, $n>;
             #[inline(always)]
             fn splat(value: i64) -> Self {
-                Lanes([value as $ty; $n])
+                lanes!($n, _i => value as $ty)
             }
             #[inline(always)]
             fn eq(self, other: Self) -> Self::Mask {
@@ -93,8 +84,23 @@ macro_rules! bits {
 bits!(u32, i32, 4);
 bits!(u64, i64, 2);
 
+impl VectorMask for Lanes<i32, 4> {
+    #[inline(always)]
+    fn bitmask(self) -> u32 {
+        let [a, b, c, d] = self.0;
+        (a & 1 | b & 2 | c & 4 | d & 8) as u32
+    }
+}
+impl VectorMask for Lanes<i64, 2> {
+    #[inline(always)]
+    fn bitmask(self) -> u32 {
+        let [a, b] = self.0;
+        (a & 1 | b & 2) as u32
+    }
+}
+
 macro_rules! float {
-    ($ty:ty, $bits:ty, $mask:ty, $n:literal, $magic:expr, { $($wide:tt)* }) => {
+    ($ty:ty, $bits:ty, $mask:ty, $n:tt, $magic:expr, { $($wide:tt)* }) => {
         lanewise!($ty, $n; Add::add = |a, b| a + b, Sub::sub = |a, b| a - b, Mul::mul = |a, b| a * b, Div::div = |a, b| a / b);
 
         impl Neg for Lanes<$ty, $n> {
@@ -114,7 +120,7 @@ macro_rules! float {
             by_lanes!(fused: false);
             #[inline(always)]
             fn splat(value: f64) -> Self {
-                Lanes([value as $ty; $n])
+                lanes!($n, _i => value as $ty)
             }
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
@@ -204,7 +210,7 @@ macro_rules! float {
 
             #[inline(always)]
             fn splat_elem(value: $ty) -> Self {
-                Lanes([value; $n])
+                lanes!($n, _i => value)
             }
             #[inline(always)]
             unsafe fn load(ptr: *const $ty) -> Self {
@@ -223,16 +229,39 @@ macro_rules! float {
             }
             #[inline(always)]
             unsafe fn store_partial(self, ptr: *mut $ty, n: usize) {
-                for (i, lane) in self.0.into_iter().enumerate() {
-                    if i < n {
-                        // SAFETY: only lanes below n are written.
-                        unsafe { ptr.add(i).write(lane) };
-                    }
-                }
+                // SAFETY: only lanes below n are written.
+                let Lanes(_) = lanes!($n, i => if i < n { unsafe { ptr.add(i).write(self.0[i]) } });
             }
             #[inline(always)]
             fn first(n: usize) -> Self::Mask {
                 lanes!($n, i => -<$mask>::from(i < n))
+            }
+            #[inline(always)]
+            fn numbers() -> Self::Bits {
+                lanes!($n, i => i)
+            }
+            #[inline(always)]
+            fn lookup(self, next: Self, indices: Self::Bits) -> Self {
+                lanes!($n, i => {
+                    let index = indices.0[i] as usize;
+                    if index < $n { self.0[index % $n] } else { next.0[index % $n] }
+                })
+            }
+            #[inline(always)]
+            fn map_lanes(self, f: impl Fn($ty) -> $ty) -> Self {
+                lanes!($n, i => f(self.0[i]))
+            }
+            #[inline(always)]
+            fn zip_lanes(self, other: Self, f: impl Fn($ty, $ty) -> $ty) -> Self {
+                lanes!($n, i => f(self.0[i], other.0[i]))
+            }
+            #[inline(always)]
+            fn partners(self, distance: usize) -> Self {
+                lanes!($n, i => self.0[(i ^ distance) % $n])
+            }
+            #[inline(always)]
+            fn first_lane(self) -> $ty {
+                self.0[0]
             }
         }
     };
@@ -240,15 +269,13 @@ macro_rules! float {
 float!(f32, u32, i32, 4, 12582912.0, {
     #[inline(always)]
     fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
-        let [a, b, c, d] = self.0.map(f64::from);
-        let ([a, b], [c, d]) = (f(Lanes([a, b])).0, f(Lanes([c, d])).0);
-        Lanes([a, b, c, d].map(|x| x as f32))
+        let (low, high) = self.halves();
+        Self::join(f(low), f(high))
     }
     #[inline(always)]
     fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
-        let ([a, b, c, d], [p, q, r, s]) = (self.0.map(f64::from), other.0.map(f64::from));
-        let ([a, b], [c, d]) = (f(Lanes([a, b]), Lanes([p, q])).0, f(Lanes([c, d]), Lanes([r, s])).0);
-        Lanes([a, b, c, d].map(|x| x as f32))
+        let ((a, b), (p, q)) = (self.halves(), other.halves());
+        Self::join(f(a, p), f(b, q))
     }
 });
 float!(f64, u64, i64, 2, 6755399441055744.0, {
@@ -261,3 +288,17 @@ float!(f64, u64, i64, 2, 6755399441055744.0, {
         f(self, other)
     }
 });
+
+impl F32 {
+    /// The lower and the upper lanes, widened.
+    #[inline(always)]
+    fn halves(self) -> (F64, F64) {
+        let [a, b, c, d] = self.0;
+        (Lanes([a.into(), b.into()]), Lanes([c.into(), d.into()]))
+    }
+    /// What [`F32::halves`] took apart, rounded.
+    #[inline(always)]
+    fn join(Lanes([a, b]): F64, Lanes([c, d]): F64) -> Self {
+        Lanes([a as f32, b as f32, c as f32, d as f32])
+    }
+}

@@ -1,11 +1,10 @@
-//! Kernels beside plain loops, in every dtype, layout and instruction set.
+//! The other kernels beside plain loops, in every dtype, layout and instruction set.
 
 mod arange;
 mod attention;
 mod conv;
 mod copy;
 mod dense;
-mod elementwise;
 mod fourier;
 mod halves;
 mod index;

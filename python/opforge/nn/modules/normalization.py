@@ -41,7 +41,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """`x / sqrt(mean(x²) + eps) * weight` over the last dimensions (Zhang and Sennrich, 2019); `eps` None is the dtype's epsilon."""
+    """`x / sqrt(mean(x²) + eps) * weight` over the last dimensions (Zhang and Sennrich, 2019); `eps` None is float32's epsilon, or float64's for float64."""
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()

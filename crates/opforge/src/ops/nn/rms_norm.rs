@@ -84,7 +84,7 @@ impl Operator for RmsNormGrad {
 }
 
 /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has
-/// that shape. Without `eps`: the distance from 1 to the next number of the input's dtype.
+/// that shape. Without `eps`: the distance from 1 to the next number of what is computed with, f64 for f64 and else f32.
 ///
 /// Takes floating-point tensors; the result has the input's shape and dtype, whatever the weight's.
 ///
@@ -101,7 +101,7 @@ impl Operator for RmsNormGrad {
 #[python(torch, nn)]
 #[operator(DTypes::FLOATS, samples, RmsNorm, RmsNormGrad)]
 pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
-    let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
+    let eps = eps.unwrap_or(if input.dtype() == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() });
     if let Some(wide) = common_float(OP, input, [weight, None])? {
         let weight = weight.map(|weight| weight.to_dtype(wide)).transpose()?;
         return rms_norm(&input.to_dtype(wide)?, normalized_shape, weight.as_ref(), Some(eps))?.to_dtype(input.dtype());
@@ -109,16 +109,6 @@ pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor
     let inputs = flatten(OP, input, normalized_shape, [weight, None])?;
     let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
     outputs.swap_remove(0).reshape(input.shape())
-}
-
-/// The distance from 1 to the next number of a floating-point dtype.
-fn epsilon(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => crate::f16::EPSILON.to_f64(),
-        DType::BF16 => crate::bf16::EPSILON.to_f64(),
-        DType::F64 => f64::EPSILON,
-        _ => f32::EPSILON.into(),
-    }
 }
 
 fn samples() -> Vec<Sample> {

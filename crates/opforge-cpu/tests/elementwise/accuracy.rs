@@ -1,8 +1,10 @@
 //! Measured errors. `OPFORGE_ULP_STRIDE=1` tries every f32, in an hour; run with `--release` and `--nocapture` to see the maxima.
 
+use std::marker::PhantomData;
+
 use opforge_core::{DType, Meta, WithDType};
-use opforge_cpu::elementwise::{BinaryFn, UnaryFn, binary, unary};
-use opforge_cpu::simd::{Float, Isa, with_isa};
+use opforge_cpu::elementwise::{BinaryFn, UnaryFn, binary};
+use opforge_cpu::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve, with_isa};
 
 /// A functor per function of this module.
 macro_rules! functors {
@@ -70,12 +72,29 @@ fn gelu_tanh(x: f64) -> f64 {
     x * sigmoid(2.0 * (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x))
 }
 
-pub(super) fn apply<F: UnaryFn, T: WithDType>(f: F, x: &[T]) -> Vec<T> {
-    let meta = Meta::contiguous(T::DTYPE, x.len());
-    let mut y = vec![T::from_f64(0.0); x.len()];
-    let kernel = unary("test", f, &meta, &meta).unwrap();
-    // SAFETY: both slices have the meta's length.
-    unsafe { kernel.run(&[x.as_ptr().cast()], &[y.as_mut_ptr().cast()]).unwrap() };
+/// A tile function over slices, without the loops that kernels have for every layout and dtype: they take long to compile.
+struct Applied<F, E>(F, PhantomData<E>);
+
+impl<F: UnaryFn, E: FloatElem> Routine for Applied<F, E> {
+    type Args = (*const E, *mut E, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (x, y, n): Self::Args) {
+        let lanes = <E::Vector<S>>::LANES;
+        for i in (0..n).step_by(lanes) {
+            let rest = lanes.min(n - i);
+            // SAFETY: both pointers are to `n` elements, as the caller says, of which `rest` follow the i-th.
+            unsafe { self.0.float(<E::Vector<S>>::load_partial(x.add(i), rest)).store_partial(y.add(i), rest) };
+        }
+    }
+}
+
+pub(super) fn apply<F: UnaryFn, E: FloatElem>(f: F, x: &[E]) -> Vec<E> {
+    let mut y = vec![E::from_f64(0.0); x.len()];
+    let entry = resolve::<Applied<F, E>>(Isa::current());
+    // SAFETY: the processor supports the level in use, and both slices have this length.
+    unsafe { entry(&Applied(f, PhantomData), (x.as_ptr(), y.as_mut_ptr(), x.len())) };
     y
 }
 

@@ -1,4 +1,4 @@
-//! Every constructor against plain scalar code, over layouts of all kinds and on every instruction-set level.
+//! Every constructor of element-by-element kernels beside plain scalar code, over layouts of all kinds and on every instruction-set level.
 
 mod accuracy;
 mod functions;

@@ -1,4 +1,4 @@
-//! The other kernels beside plain loops, in every dtype, layout and instruction set.
+//! Kernels beside plain loops, in every dtype, layout and instruction set; those of elements one by one are in `tests/elementwise`.
 
 mod arange;
 mod attention;

@@ -14,11 +14,11 @@ demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
 	$(BIN)/python demo/main.py
 
-# Unoptimised where tests are small (seconds to build instead of minutes), optimised where they sweep over millions of numbers: together with the
-# extension, so that both are made of the same builds of other crates.
+# The extension and the kernels' tests, which sweep over millions of numbers, optimised; small tests unoptimised (seconds to build instead of minutes), of
+# the same builds of kernels and of others' crates.
 test: tools lint doc
-	$(CARGO) test --workspace --exclude opforge-cpu --quiet
 	$(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
+	$(CARGO) --config tests/profile.toml test --workspace --exclude opforge-cpu --exclude opforge-python --release --quiet
 	$(MAKE) --no-print-directory develop
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
 
@@ -89,13 +89,14 @@ fmt:
 	@rustfmt --edition 2024 $(OPERATOR_FILES)
 
 # Not `--all-targets`, which looks at libraries without unit tests a second time.
+# In the release profile, as all that `test` builds: macros are built once for all of it.
 lint:
 	$(CARGO) fmt --check
 	@rustfmt --edition 2024 --check $(OPERATOR_FILES)
-	$(CARGO) clippy --workspace --lib --bins --examples --tests --quiet -- -D warnings
+	$(CARGO) clippy --workspace --lib --bins --examples --tests --release --quiet -- -D warnings
 
 doc:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --release --quiet
 
 # Every interleaving of the VM's core, in models of a few instructions.
 loom:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import opforge as torch
+import opforge.nn.functional as F
 
 INF, NAN = math.inf, math.nan
 # Holomorphic functions with their derivatives, and points on the axes where the functions are differentiable.
@@ -55,12 +56,29 @@ _ROWS = [
     (lambda x: torch.norm(x, 1.5), [0.0, 0.0], [0, 0]),
     (torch.median, [2.0, 2.0, 1.0], [0.5, 0.5, 0]),
     (torch.nanmedian, [1.0, 1.0, NAN, 2.0], [0.5, 0.5, 0, 0]),
+    # Certain mistakes and certain successes; what sigmoids give for scores beyond 37.
+    (lambda p: F.binary_cross_entropy(p, torch.tensor([1.0, 0, 0, 1], dtype=p.dtype), reduction="sum"), [0.0, 1.0, 0.0, 1.0], [-1e12, 1e12, 0, 0]),
+    (lambda x: F.binary_cross_entropy(x.sigmoid(), torch.tensor([1.0, 0], dtype=x.dtype), reduction="sum"), [40.0, 0.0], [0, 0.5]),
+    (lambda v: F.gaussian_nll_loss(torch.zeros(2), torch.ones(2), v, eps=0.5, reduction="sum"), [0.1, 1.0], [-1, 0]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("function, values, wanted", _ROWS)
 def test_gradients_at_edges(function, values, wanted):
     assert _gradient(function, values) == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize("correction", [0, 1])
+def test_second_derivative_of_no_spread(correction):
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    first, = torch.autograd.grad(torch.std(x, correction=correction), x, create_graph=True)
+    assert torch.autograd.grad((first * torch.arange(3)).sum(), x)[0].tolist() == [0, 0, 0]
+
+
+def test_certain_mistakes_in_halves():
+    p = torch.tensor([0.0, 1.0, 1.0], dtype=torch.float16, requires_grad=True)
+    F.binary_cross_entropy(p, torch.tensor([1.0, 0.0, 1.0]), reduction="sum").backward()
+    assert p.grad.isfinite().all() and p.grad[0] < -1000 and p.grad[1] > 1000 and p.grad[2] == 0
 
 
 def test_direction_of_zero_has_no_gradient():

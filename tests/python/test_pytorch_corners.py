@@ -71,6 +71,7 @@ ROWS = [
     gives(lambda: torch.add(BYTES, BYTES, alpha=-3), [252, 0], torch.uint8),
     gives(lambda: torch.sub(BYTES, BYTES, alpha=-1), [4, 0], torch.uint8),
     gives(lambda: torch.tensor([2, 3, 1, -1, 0]) ** torch.tensor([-1, -2, -1, -3, -1]), [0, 0, 1, -1, 0], torch.int64),
+    gives(lambda: torch.tensor([0, 2, 3, -1]) ** (1 << 62), [0, 0, 1, 1], torch.int64),
     gives(lambda: torch.pow(2, torch.tensor([-1, 3], dtype=torch.int8)), [0, 8], torch.int8),
     gives(lambda: F.threshold(I, 1.5, 0.5), [[0, 2], [3, 4]], torch.int64),
     gives(lambda: F.hardtanh(I, -0.5, 2.5), [[1, 2], [2, 2]], torch.int64),

@@ -40,7 +40,7 @@ fn run() -> Result<bool> {
         Ok(trained) => {
             ok &= report("digits", trained.check());
             ok &= report("weights", trained.save_and_reload(&out.join("digits.safetensors")));
-            ok &= report("plot", plot::draw(&trained.curves, &out.join("training.png")));
+            ok &= report("plot", plot::draw(&trained.curves, &out.join("training.svg")));
         }
         Err(error) => ok &= report("digits", Err(error)),
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 use opforge::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::{FontStyle, register_font};
 
 use crate::digits::Curves;
 use crate::{Part, target};
@@ -18,7 +17,7 @@ const ORANGE: RGBColor = RGBColor(0xd9, 0x6b, 0x0b);
 const GREY: RGBColor = RGBColor(0xd8, 0xd8, 0xd8);
 
 type Drawn = Result<(), Box<dyn StdError + Send + Sync>>;
-type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A curve with its name in the legend.
 struct Line<'a> {
@@ -27,7 +26,7 @@ struct Line<'a> {
     color: RGBColor,
 }
 
-/// Draws a picture (PNG).
+/// Draws a picture (SVG).
 pub fn draw(curves: &Curves, path: &Path) -> Part {
     draw_all(curves, path).map_err(|e| Error::msg(format!("drawing {}: {e}", path.display())))?;
     let (first, last) = (curves.train_loss[0], curves.train_loss[curves.train_loss.len() - 1]);
@@ -36,8 +35,7 @@ pub fn draw(curves: &Curves, path: &Path) -> Part {
 }
 
 fn draw_all(curves: &Curves, path: &Path) -> Drawn {
-    register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).map_err(|_| "the font is malformed")?;
-    let root = BitMapBackend::new(path, SIZE).into_drawing_area();
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let (left, right) = root.split_horizontally(SIZE.0 / 2);
     let losses = [

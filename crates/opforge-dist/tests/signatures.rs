@@ -35,7 +35,7 @@ fn signatures(op: &dyn Operator, inputs: &[Tensor], placement: &Placement) -> Re
         })
     });
     let most = if placement.mesh().len() == 1 { all.len() } else { *MOST };
-    Ok(spread_over(all.len(), most).map(|i| all[i].clone()).collect())
+    Ok(spread_over(all.len(), most, 0).map(|i| all[i].clone()).collect())
 }
 
 /// How a tensor lies under a signature.

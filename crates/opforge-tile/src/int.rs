@@ -70,7 +70,7 @@ pub trait Int: Copy + 'static {
     fn wrapping_abs(self) -> Self {
         Self::select(self.lt(Self::from_i64(0)), self.wrapping_neg(), self)
     }
-    /// The power by squaring, wrapped. Of the exponent the low 32 bits count, without a sign.
+    /// The power by squaring, wrapped. The exponent counts without a sign: callers refuse negative ones.
     fn wrapping_pow(self, exponent: Self) -> Self;
     /// -1, 0 or 1.
     #[inline(always)]
@@ -192,7 +192,15 @@ macro_rules! int {
                 self >> sign | (Int::wrapping_neg(self) >> sign).wrapping_neg()
             }
             #[inline(always)]
-            fn wrapping_pow(self, exponent: Self) -> Self { self.wrapping_pow(exponent as u32) }
+            fn wrapping_pow(self, exponent: Self) -> Self {
+                let (mut power, mut square, mut left): (Self, Self, u64) = (1, self, exponent as u64);
+                while left != 0 {
+                    power = if left & 1 == 1 { power.wrapping_mul(square) } else { power };
+                    square = square.wrapping_mul(square);
+                    left >>= 1;
+                }
+                power
+            }
             $division!($ty, $signed);
             #[inline(always)]
             fn gcd(self, other: Self) -> Self {
@@ -283,6 +291,9 @@ mod tests {
         assert_eq!([i64::MIN, -7, 0, 7, i64::MAX].map(Int::signum), [-1, -1, 0, 1, 1]);
         assert_eq!((Int::gcd(-12i32, 18), Int::gcd(0u8, 0), Int::gcd(i8::MIN, 0)), (6, 0, i8::MIN));
         assert_eq!((Int::wrapping_pow(3u8, 5), Int::wrapping_pow(-2i64, 3)), (243, -8));
+        // Exponents that 32 bits do not hold. Modulo 2^64 odd numbers to the power 2^62 are 1.
+        assert_eq!((Int::wrapping_pow(0i64, 1 << 32), Int::wrapping_pow(3u64, 1 << 62)), (0, 1));
+        assert_eq!(Int::wrapping_pow(3i64, (1 << 62) - 1).wrapping_mul(3), 1);
         assert_eq!((Int::lesser(-1i8, 1), Int::greater(1u8, 255)), (-1, 255));
     }
 }

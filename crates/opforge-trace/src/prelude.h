@@ -19,7 +19,7 @@
     }                                                                                                 \
     static inline T pow_##t(T a, T n) {                                                               \
         U power = 1, square = (U)a;                                                                   \
-        for (uint32_t left = (uint32_t)n; left; left >>= 1, square *= square)                         \
+        for (U left = (U)n; left; left >>= 1, square *= square)                                       \
             if (left & 1) power *= square;                                                            \
         return (T)power;                                                                              \
     }                                                                                                 \

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::data::{Types, inputs_in, read, refs, tensors};
+use common::data::{Types, inputs_in, read, read_bytes, refs, tensors};
 use common::{Report, text};
 use opforge::declaration::{Array, Definition, Sample};
 use opforge::registry::operators;
@@ -25,8 +25,7 @@ fn alone() -> MutexGuard<'static, ()> {
 struct Case {
     definition: &'static Definition,
     sample: Sample,
-    inputs: Vec<Array>,
-    types: Types,
+    inputs: Vec<Tensor>,
     axis: u8,
 }
 
@@ -59,7 +58,7 @@ fn of_operator(definition: &'static Definition, len: usize) -> Vec<Case> {
         let metas: Vec<_> = tensors.iter().map(Tensor::meta).collect();
         // Attributes of a fixed shape do not fit longer inputs.
         let fits = grown != inputs && sample.operator()?.infer(&metas).is_ok();
-        fits.then(|| Case { definition, sample: sample.clone(), inputs: grown, types, axis })
+        fits.then(|| Case { definition, sample: sample.clone(), inputs: tensors, axis })
     };
     (0..map.roles.len() as u8).filter_map(long).collect()
 }
@@ -74,14 +73,22 @@ fn repeated(array: &Array, d: usize, times: usize) -> Array {
 }
 
 impl Case {
-    fn run(&self) -> Result<Vec<Vec<Scalar>>, String> {
-        let tensors = tensors(&self.inputs, self.types);
-        let outputs = self.sample.call(&refs(&tensors)).map_err(text)?;
+    /// What `read` finds in the outputs.
+    fn run<T>(&self, read: fn(&Tensor) -> Result<T, String>) -> Result<Vec<T>, String> {
+        // Of copies: some operators change their inputs.
+        let inputs: Vec<Tensor> = self.inputs.iter().map(Tensor::copy).collect::<Result<_, _>>().map_err(text)?;
+        let outputs = self.sample.call(&refs(&inputs)).map_err(text)?;
         outputs.iter().map(read).collect()
     }
 }
 
-fn check(name: &str, len: usize, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<(), String>) {
+/// Whether each case gives the same as what `read` finds in its outputs where one thread computes them at once.
+fn check<T>(
+    name: &str,
+    len: usize,
+    read: fn(&Tensor) -> Result<T, String>,
+    same: impl Fn(&Case, &[T]) -> Result<(), String>,
+) {
     let mut report = Report::default();
     for case in cases(len) {
         let variant = format!("{name}, axis {} long", case.axis);
@@ -89,7 +96,7 @@ fn check(name: &str, len: usize, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<
             let threads = parallel::num_threads();
             parallel::set_num_threads(1);
             vm::set_sync(true);
-            let expected = case.run();
+            let expected = case.run(read);
             let result = expected.and_then(|expected| same(&case, &expected));
             parallel::set_num_threads(threads);
             vm::set_sync(false);
@@ -99,10 +106,11 @@ fn check(name: &str, len: usize, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<
     report.finish();
 }
 
-fn equal(got: &[Vec<Scalar>], expected: &[Vec<Scalar>], how: &str) -> Result<(), String> {
-    for (got, expected) in got.iter().zip(expected) {
-        if let Some(k) = (0..expected.len()).find(|&k| got.get(k) != Some(&expected[k])) {
-            return Err(format!("{how}: element {k} is {}, with one thread {}", got[k], expected[k]));
+fn equal(got: &[Vec<u8>], expected: &[Vec<u8>], how: &str) -> Result<(), String> {
+    for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
+        if got != expected {
+            let at = got.iter().zip(expected).position(|(got, expected)| got != expected);
+            return Err(format!("{how}: output {i} differs from one thread's at byte {at:?} of {}", expected.len()));
         }
     }
     Ok(())
@@ -111,10 +119,10 @@ fn equal(got: &[Vec<Scalar>], expected: &[Vec<Scalar>], how: &str) -> Result<(),
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let _turn = alone();
-    check("threads", LARGE, |case, expected| {
+    check("threads", LARGE, read_bytes, |case, expected| {
         [2, 5].into_iter().try_for_each(|threads| {
             parallel::set_num_threads(threads);
-            equal(&case.run()?, expected, &format!("{threads} threads"))
+            equal(&case.run(read_bytes)?, expected, &format!("{threads} threads"))
         })
     });
 }
@@ -122,20 +130,20 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn queued_calls_are_the_same_as_calls_at_once() {
     let _turn = alone();
-    check("queue", LARGE, |case, expected| {
+    check("queue", LARGE, read_bytes, |case, expected| {
         parallel::set_num_threads(2);
         vm::set_sync(false);
-        equal(&case.run()?, expected, "queued")
+        equal(&case.run(read_bytes)?, expected, "queued")
     });
 }
 
 #[test]
 fn instruction_sets_agree() {
     let _turn = alone();
-    check("instruction sets", 1000, |case, expected| {
+    check("instruction sets", 1000, read, |case, expected| {
         Isa::supported().try_for_each(|isa| {
             // Kernels are kept by thread, so that a thread of its own prepares new ones.
-            let run = || std::thread::scope(|s| s.spawn(|| with_isa(isa, || case.run())).join());
+            let run = || std::thread::scope(|s| s.spawn(|| with_isa(isa, || case.run(read))).join());
             let got = run().map_err(|_| format!("{isa:?} panicked"))??;
             near(&got, expected).map_err(|e| format!("{isa:?}: {e}"))
         })

@@ -10,9 +10,11 @@ use opforge::{DType, Device, Result, Scalar, Tensor};
 pub static MOST: LazyLock<usize> =
     LazyLock::new(|| std::env::var("OPFORGE_CHOICES").ok().and_then(|text| text.parse().ok()).unwrap_or(3));
 
-/// Which of `count` cases are tried: all, or about so many that are spread over all.
-pub fn spread_over(count: usize, most: usize) -> impl Iterator<Item = usize> {
-    (0..count).step_by(if count <= most { 1 } else { (count / most) | 1 })
+/// Which of `count` cases are tried: all, or about so many that are spread over all. `turn` moves from sample to sample, so that together they try what
+/// each leaves out.
+pub fn spread_over(count: usize, most: usize, turn: usize) -> impl Iterator<Item = usize> {
+    let step = if count <= most { 1 } else { (count / most) | 1 };
+    (turn % step.min(count)..count).step_by(step)
 }
 
 fn tensor(array: &Array, real: DType) -> Tensor {

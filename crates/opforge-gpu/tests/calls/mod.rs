@@ -93,6 +93,16 @@ pub fn transposed(shape: &[usize]) -> Vec<usize> {
     shape.iter().map(step).collect()
 }
 
+/// What `check` finds in the items, which the cores share.
+pub fn found_in<T: Sync, R: Send>(items: &[T], check: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|s| {
+        let parts = items.chunks(items.len().div_ceil(cores).max(1));
+        let parts: Vec<_> = parts.map(|part| s.spawn(|| part.iter().filter_map(&check).collect::<Vec<R>>())).collect();
+        parts.into_iter().flat_map(|part| part.join().expect("a check that ends")).collect()
+    })
+}
+
 /// A call that was made: its operator, and its inputs.
 type Made = (Box<dyn Operator>, Vec<(Meta, Bytes)>);
 

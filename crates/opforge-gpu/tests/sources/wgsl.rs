@@ -3,6 +3,7 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use opforge_gpu::{Target, print};
 
+use super::calls::found_in;
 use super::sources;
 
 const TARGET: Target =
@@ -23,8 +24,8 @@ fn fault(text: &str) -> Option<String> {
 fn every_kernel_is_valid_wgsl() {
     let (texts, refused) = sources(TARGET, |kernel, op| print::wgsl(kernel, op, TARGET.device));
     eprintln!("{} kernels in WGSL; functions that it lacks: {:?}", texts.len(), refused.keys().collect::<Vec<_>>());
-    let faults: Vec<String> =
-        texts.iter().filter_map(|(text, name)| fault(text).map(|fault| format!("{name}: {fault}"))).collect();
+    let texts: Vec<_> = texts.into_iter().collect();
+    let faults = found_in(&texts, |(text, name)| fault(text).map(|fault| format!("{name}: {fault}")));
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), texts.len(), faults.join("\n"));
     assert!(texts.len() > 1500, "only {} kernels", texts.len());
 }

@@ -209,6 +209,19 @@ pub fn elements(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
     with_element!(tensor.dtype(), T => Ok(flat.to_vec1::<T>()?.into_iter().map(T::to_scalar).collect()))
 }
 
+/// The bytes of the elements in row-major order, errors as text.
+pub fn read_bytes(tensor: &Tensor) -> Result<Vec<u8>, String> {
+    let read = || {
+        let tensor = tensor.detach().contiguous()?;
+        Device::Cpu.synchronize()?;
+        let size = tensor.dtype().size_in_bytes();
+        let first = tensor.storage().data()?.as_ptr().wrapping_add(tensor.layout().start_offset() * size);
+        // SAFETY: the tensor is contiguous, its storage holds all its elements, and nothing that was issued is running any more.
+        Ok(unsafe { std::slice::from_raw_parts(first, tensor.elem_count() * size) }.to_vec())
+    };
+    read().map_err(text)
+}
+
 /// The elements in row-major order as f64.
 pub fn read_f64(tensor: &Tensor) -> Result<Vec<f64>, String> {
     Ok(read(tensor)?.into_iter().map(Scalar::to_f64).collect())

@@ -71,7 +71,7 @@ impl Source {
         let [source, library] = ["tiles.cc", "tiles.so"].map(|name| folder.path().join(name));
         std::fs::write(&source, format!("{C_PRELUDE}\n{}", self.text)).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let arguments = ["-O1", "-ffp-contract=off", "-shared", "-fPIC", "-o"];
+        let arguments = ["-O0", "-ffp-contract=off", "-shared", "-fPIC", "-o"];
         let run = Command::new(&compiler).args(arguments).arg(&library).arg(&source).output();
         let output = run.unwrap_or_else(|error| panic!("{compiler}: {error}"));
         assert!(output.status.success(), "{compiler}:\n{}", String::from_utf8_lossy(&output.stderr));

@@ -184,6 +184,16 @@ impl Case {
     }
 }
 
+/// What `check` finds in the items, which the cores share.
+fn found_in<T: Sync, R: Send>(items: &[T], check: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|s| {
+        let parts = items.chunks(items.len().div_ceil(cores).max(1));
+        let parts: Vec<_> = parts.map(|part| s.spawn(|| part.iter().filter_map(&check).collect::<Vec<R>>())).collect();
+        parts.into_iter().flat_map(|part| part.join().expect("a check that ends")).collect()
+    })
+}
+
 #[test]
 fn every_tile_function_gives_in_c_the_bits_that_its_kernel_gives() {
     // One from outside of the crate is a tile function as any other.
@@ -194,10 +204,8 @@ fn every_tile_function_gives_in_c_the_bits_that_its_kernel_gives() {
     assert!(operators.len() > 110, "only {} operators are tile functions: {operators:?}", operators.len());
     assert!(operators.contains("cube"));
     let library = source.build();
-    let failures: Vec<String> = cases
-        .iter()
-        .filter_map(|case| case.check(&library).err().map(|difference| format!("{}: {difference}", case.name)))
-        .collect();
+    let failures =
+        found_in(&cases, |case| case.check(&library).err().map(|difference| format!("{}: {difference}", case.name)));
     assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), cases.len(), failures.join("\n"));
 }
 

@@ -8,7 +8,7 @@ use crate::ops::pointwise::huber_loss::Huber;
 use crate::ops::prelude::*;
 
 functions! {
-    nll_loss, mse_loss, l1_loss, smooth_l1_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
+    nll_loss, mse_loss, l1_loss, smooth_l1_loss, binary_cross_entropy_with_logits,
     kl_div, poisson_nll_loss, gaussian_nll_loss, soft_margin_loss,
 }
 
@@ -96,34 +96,6 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: &str, beta: f6
     of_differences(OP, Huber { delta: beta.into(), scale: (1.0 / beta).into() }, [input, target], None, reduction)
 }
 
-/// The cross entropy between probabilities and targets from 0 to 1; logarithms are at least -100.
-///
-/// # Errors
-/// For shapes that differ.
-///
-/// ```
-/// # use opforge::{Device, Tensor, functional as f};
-/// let (x, y) = (Tensor::new(&[0.5f32, 0.0], &Device::Cpu)?, Tensor::new(&[1f32, 1.0], &Device::Cpu)?);
-/// let loss = f::binary_cross_entropy(&x, &y, None, "none")?.to_vec1::<f32>()?;
-/// assert_eq!(loss, [2f32.ln(), 100.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(weight = None, *, reduction = "mean")]
-#[python(nn)]
-pub fn binary_cross_entropy(
-    input: &Tensor,
-    target: &Tensor,
-    weight: Option<&Tensor>,
-    reduction: &str,
-) -> Result<Tensor> {
-    same_shapes(OP, input, target)?;
-    let target = target.to_dtype(input.dtype())?;
-    let log = |p: &Tensor| f::clamp(&p.log()?, Some((-100.0).into()), None);
-    let (yes, no) = (log(input)?, log(&input.affine(-1.0, 1.0)?)?);
-    let loss = target.affine(1.0, -1.0)?.mul(&no)?.sub(&target.mul(&yes)?)?;
-    reduced(OP, weighted(loss, weight)?, reduction)
-}
-
 /// The cross entropy between scores, before the sigmoid, and targets from 0 to 1, accurate for all scores. `pos_weight` scales the share
 /// of the ones.
 ///
@@ -157,7 +129,7 @@ pub fn binary_cross_entropy_with_logits(
         }
     };
     let loss = target.affine(-1.0, 1.0)?.broadcast_mul(&input)?.broadcast_sub(&of_ones)?;
-    reduced(OP, weighted(loss, weight)?, reduction)
+    reduced_loss(OP, loss, weight, reduction)
 }
 
 /// The divergence of `input`, logarithms of probabilities, from `target`, probabilities, or their logarithms with `log_target`. The
@@ -248,11 +220,21 @@ pub fn gaussian_nll_loss(
         Operand::Tensor(t) => t.clone(),
     };
     let wide = f::common_dtype(OP, &input, &var)?;
-    let var = f::clamp(&var.to_dtype(wide)?, Some(eps.into()), None)?;
+    let var = at_least(eps, &var.to_dtype(wide)?)?;
     let square = input.sub(&target)?.sqr()?.to_dtype(var.dtype())?;
     let loss = square.broadcast_div(&var)?.broadcast_add(&var.log()?)?.affine(0.5, 0.0)?;
     let loss = if full { loss.affine(1.0, 0.5 * (2.0 * PI).ln())? } else { loss };
     reduced(OP, loss, reduction)
+}
+
+/// `var`, or `eps` where that is more; its gradient is `var`'s in either case, so that small variances can grow.
+#[track_caller]
+fn at_least(eps: f64, var: &Tensor) -> Result<Tensor> {
+    if !var.requires_grad() {
+        return f::clamp(var, Some(eps.into()), None);
+    }
+    let least = var.sub(&var.detach())?.affine(1.0, eps)?;
+    f::where_cond(&var.detach().lt(eps)?, (&least).into(), var.into())
 }
 
 /// `ln(1 + e^(-target input))`, targets being 1 or -1.
@@ -271,7 +253,7 @@ pub(crate) fn of_differences<F: Unary>(
     weight: Option<&Tensor>,
     reduction: &str,
 ) -> Result<Tensor> {
-    reduced(op, weighted(unary(f, &difference(op, input, target)?)?, weight)?, reduction)
+    reduced_loss(op, unary(f, &difference(op, input, target)?)?, weight, reduction)
 }
 
 #[track_caller]
@@ -283,7 +265,7 @@ fn difference(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.sub(&b)
 }
 
-fn same_shapes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<()> {
+pub(crate) fn same_shapes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<()> {
     let accepted = "a target of the input's shape";
     ensure(input.shape() == target.shape(), || Error::shapes(op, input.shape(), target.shape(), accepted))
 }
@@ -297,7 +279,7 @@ fn weighted_mean(op: &'static str, loss: Tensor, weight: Option<&Tensor>, reduct
             let sum = f::sum(&weighted(loss, Some(weight))?, None, false, None)?;
             f::div((&sum).into(), (&total).into(), None)
         }
-        weight => reduced(op, weighted(loss, weight)?, reduction),
+        weight => reduced_loss(op, loss, weight, reduction),
     }
 }
 
@@ -307,6 +289,12 @@ pub(super) fn weighted(loss: Tensor, weight: Option<&Tensor>) -> Result<Tensor> 
         None => Ok(loss),
         Some(weight) => f::mul((&loss).into(), weight.into()),
     }
+}
+
+/// A loss of each element times its weight, reduced as a name says.
+#[track_caller]
+pub(crate) fn reduced_loss(op: &'static str, loss: Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
+    reduced(op, weighted(loss, weight)?, reduction)
 }
 
 /// A loss of each element reduced as a name says.

@@ -36,8 +36,9 @@ impl Reduction for Std {
         let count = of.count() as f64;
         let distance = x.sub(&of.total(&x)?.affine(1.0 / count, 0.0)?)?;
         let scale = 1.0 / (count - self.correction.to_f64()).max(0.0);
-        let slope = distance.div(&deviation)?.affine(scale, 0.0)?;
         let flat = deviation.eq(0.0)?;
+        // Not by 0, from which the second derivative would be NaN.
+        let slope = distance.div(&flat.where_cond(&deviation.ones_like()?, &deviation)?)?.affine(scale, 0.0)?;
         of.grad()?.mul(&flat.where_cond(&slope.zeros_like()?, &slope)?)
     }
 }

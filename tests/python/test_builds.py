@@ -2,7 +2,6 @@
 
 import collections
 import pathlib
-import shutil
 import subprocess
 
 import pytest
@@ -22,7 +21,6 @@ def packages(*selection):
     return features
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo was not found")
 @pytest.mark.parametrize(
     "part, selection",
     [
@@ -32,5 +30,5 @@ def packages(*selection):
 )
 def test_kernels_are_built_once_for_the_extension_and(part, selection):
     made_of, extension, other = packages("--package", part, "--edges", "normal,build"), packages(*EXTENSION), packages(*selection)
-    assert "opforge-core v0.1.0" in made_of
+    assert any(name.startswith("opforge-core ") for name in made_of)
     assert {name: other[name] for name in made_of} == {name: extension[name] for name in made_of}

@@ -56,7 +56,7 @@ _ROWS = [
     (lambda x: torch.norm(x, 1.5), [0.0, 0.0], [0, 0]),
     (torch.median, [2.0, 2.0, 1.0], [0.5, 0.5, 0]),
     (torch.nanmedian, [1.0, 1.0, NAN, 2.0], [0.5, 0.5, 0, 0]),
-    # Certain mistakes and certain successes; what sigmoids give for scores beyond 37.
+    # Certain mistakes and certain successes; what sigmoids give for great scores.
     (lambda p: F.binary_cross_entropy(p, torch.tensor([1.0, 0, 0, 1], dtype=p.dtype), reduction="sum"), [0.0, 1.0, 0.0, 1.0], [-1e12, 1e12, 0, 0]),
     (lambda x: F.binary_cross_entropy(x.sigmoid(), torch.tensor([1.0, 0], dtype=x.dtype), reduction="sum"), [40.0, 0.0], [0, 0.5]),
     (lambda v: F.gaussian_nll_loss(torch.zeros(2), torch.ones(2), v, eps=0.5, reduction="sum"), [0.1, 1.0], [-1, 0]),

@@ -14,7 +14,8 @@ mod graphs;
 
 #[test]
 fn functions_of_rows_are_one_kernel() -> Result<()> {
-    graphs::functions_of_rows_are_one_kernel(&gpu()?)
+    let all = std::env::var("OPFORGE_CUDA_SAMPLES").is_ok_and(|text| text == "all");
+    graphs::functions_of_rows_are_one_kernel(&gpu()?, all)
 }
 
 #[test]

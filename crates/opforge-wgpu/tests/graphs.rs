@@ -12,7 +12,7 @@ mod graphs;
 
 #[test]
 fn functions_of_rows_are_one_kernel() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| graphs::functions_of_rows_are_one_kernel(&gpu))
+    gpu().map_or(Ok(()), |gpu| graphs::functions_of_rows_are_one_kernel(&gpu, true))
 }
 
 #[test]

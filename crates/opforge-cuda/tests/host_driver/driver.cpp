@@ -169,7 +169,7 @@ Module *build(const char *text) {
     }
     // What a warp does together takes long.
     const std::string level = strstr(text, "HOST_WARP") ? " -O1" : " -O0";
-    // A kernel asks for no more of C++ than these: without the rest it is built in two thirds of the time.
+    // A kernel needs no more of C++ and its libraries than this, and the rest takes time to build.
     const std::string options = level + " -w -ffp-contract=off -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables -pipe -shared -fPIC -nostdlib -I" + headers;
     const std::string command = "g++" + options + " -o " + base + "/kernel.so " + base + "/kernel.cpp -lm -lgcc";
     void *library = system(command.c_str()) == 0 ? dlopen((base + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;

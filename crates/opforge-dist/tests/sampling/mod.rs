@@ -14,7 +14,7 @@ pub static MOST: LazyLock<usize> =
 /// each leaves out.
 pub fn spread_over(count: usize, most: usize, turn: usize) -> impl Iterator<Item = usize> {
     let step = if count <= most { 1 } else { (count / most) | 1 };
-    (turn % step.min(count)..count).step_by(step)
+    (turn % step.min(count.max(1))..count).step_by(step)
 }
 
 fn tensor(array: &Array, real: DType) -> Tensor {

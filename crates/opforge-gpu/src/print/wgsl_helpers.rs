@@ -81,11 +81,14 @@ fn definition(name: &str) -> String {
              if ({}) {{ x = {zero} - x; }} return x;",
             negative("x")
         )),
-        "pow" => two(format!(
-            "var power: {ty} = 1{suffix}; var square = a; var left = u32(b); \
-             loop {{ if (left == 0u) {{ break; }} if ((left & 1u) == 1u) {{ power = power * square; }} left = left >> 1u; \
-             square = square * square; }} return power;"
-        )),
+        "pow" => {
+            let (unsigned, end) = if ty.ends_with("64") { ("u64", "lu") } else { ("u32", "u") };
+            two(format!(
+                "var power: {ty} = 1{suffix}; var square = a; var left = {unsigned}(b); \
+                 loop {{ if (left == 0{end}) {{ break; }} if ((left & 1{end}) == 1{end}) {{ power = power * square; }} \
+                 left = left >> 1u; square = square * square; }} return power;"
+            ))
+        }
         // `shl` and `shr`, with the width of the integers.
         _ => {
             let beyond = format!("{} || n >= {ty}(width)", negative("n"));

@@ -2,6 +2,8 @@
 #![allow(dead_code)]
 
 mod bytes;
+#[path = "../../../opforge/tests/fixtures/cores.rs"]
+mod cores;
 /// An operator's file as anybody would write it.
 #[path = "../../../opforge/tests/fixtures/cube.rs"]
 mod cube;
@@ -18,6 +20,7 @@ use opforge::registry::{operators, register};
 use opforge::{DType, Device, Layout, Meta, Result, Tensor};
 
 pub use bytes::Bytes;
+pub use cores::found_in;
 use opforge_tile::forms::Windowed;
 
 /// A call: an operator and its inputs, which lie as their metas say.
@@ -91,16 +94,6 @@ pub fn transposed(shape: &[usize]) -> Vec<usize> {
         next / len.max(1)
     };
     shape.iter().map(step).collect()
-}
-
-/// What `check` finds in the items, which the cores share.
-pub fn found_in<T: Sync, R: Send>(items: &[T], check: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|s| {
-        let parts = items.chunks(items.len().div_ceil(cores).max(1));
-        let parts: Vec<_> = parts.map(|part| s.spawn(|| part.iter().filter_map(&check).collect::<Vec<R>>())).collect();
-        parts.into_iter().flat_map(|part| part.join().expect("a check that ends")).collect()
-    })
 }
 
 /// A call that was made: its operator, and its inputs.

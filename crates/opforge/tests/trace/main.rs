@@ -1,6 +1,8 @@
 //! Traced tile functions, printed as C and compiled by the host's compiler, against the kernels: equal bits on every instruction set.
 
 mod compiled;
+#[path = "../fixtures/cores.rs"]
+mod cores;
 #[path = "../fixtures/cube.rs"]
 mod cube;
 mod numbers;
@@ -9,6 +11,7 @@ mod rows;
 use std::collections::HashSet;
 
 use compiled::{Library, Source};
+use cores::found_in;
 use numbers::{Buffer, places};
 use opforge::declaration::{Array, Content};
 use opforge::family::{Unary, UnaryOp};
@@ -182,16 +185,6 @@ impl Case {
         unsafe { kernel.run(&addresses, &results.iter_mut().map(Buffer::as_mut_ptr).collect::<Vec<_>>()) }?;
         Ok(results)
     }
-}
-
-/// What `check` finds in the items, which the cores share.
-fn found_in<T: Sync, R: Send>(items: &[T], check: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|s| {
-        let parts = items.chunks(items.len().div_ceil(cores).max(1));
-        let parts: Vec<_> = parts.map(|part| s.spawn(|| part.iter().filter_map(&check).collect::<Vec<R>>())).collect();
-        parts.into_iter().flat_map(|part| part.join().expect("a check that ends")).collect()
-    })
 }
 
 #[test]

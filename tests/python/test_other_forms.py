@@ -274,3 +274,60 @@ def test_keywords_that_say_how_elements_lie():
         torch.ones(2).contiguous(memory_format=torch.channels_last)
     with pytest.raises(TypeError, match="unexpected keyword"):
         torch.add(x, 1, layout=torch.strided)
+
+
+def test_all_that_makes_a_tensor_takes_pytorchs_keywords(tmp_path):
+    x = torch.ones(2)
+    laid = {"layout": torch.strided, "pin_memory": False}
+    options = dict(dtype=torch.float64, device="cpu", requires_grad=True, **laid)
+    (tmp_path / "memory").write_bytes(bytes(64))
+    made = [getattr(torch, f"{name}_window")(4, **options) for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")]
+    made += [torch.scalar_tensor(1, **options), torch.empty_permuted((2, 3), (1, 0), **options), torch.from_file(str(tmp_path / "memory"), False, 8, **options)]
+    made += [torch.fft.fftfreq(4, **options), torch.fft.rfftfreq(4, **options), x.new_zeros(2, **options), x.new_full((2,), 3.0, **options)]
+    made += [x.new_empty(2, **options), x.new_ones((1,), **options), x.new_empty_strided((2,), (1,), **options)]
+    assert all(x.dtype is torch.float64 and x.requires_grad for x in made)
+    assert torch.tril_indices(2, 2, **laid).shape == torch.triu_indices(2, 2, **laid).shape == (2, 3)
+    assert torch.normal(0.0, 1.0, (3,), **laid).shape == (3,)
+    last = torch.ones(1, 2, 3, 4).cfloat(memory_format=torch.channels_last)
+    assert last.dtype is torch.complex64 and last.stride() == (24, 1, 8, 2)
+    for change in torch.Tensor.half, torch.Tensor.cpu, lambda x, **options: x.to(torch.float64, **options), lambda x, **options: x.to(copy=True, **options):
+        assert change(torch.ones(1, 2, 3, 4), memory_format=torch.channels_last).stride() == (24, 1, 8, 2)
+    assert x.contiguous() is x and x.contiguous(memory_format=torch.contiguous_format) is x
+
+
+def test_parameters_by_their_other_names():
+    a = torch.tensor([[2.0, 0.0], [1.0, 3.0]])
+    assert torch.linalg.det(A=a).item() == 6 and torch.linalg.det(input=a).item() == 6
+    assert torch.linalg.pinv(input=a).equal(torch.linalg.pinv(a)) and torch.linalg.vector_norm(input=a, ord=1).item() == 6
+    assert torch.cholesky_solve(a, input2=a).equal(torch.cholesky_solve(a, a))
+    assert torch.isin(element=1, test_elements=a).item() and torch.isin(a, test_element=3).tolist() == [[False, False], [False, True]]
+    assert torch.dropout(a, 0.5, train=False).equal(a)
+    with pytest.raises(TypeError, match="given: .*A=Tensor"):
+        torch.linalg.det(a, A=a)
+    with pytest.raises(TypeError, match="det"):
+        torch.linalg.det(input=a, A=a)
+
+
+def test_functions_written_in_python_take_out():
+    a = torch.tensor([[2.0, 0.0], [1.0, 3.0]])
+    reflections, tau = torch.geqrf(a)
+    calls = [
+        lambda **out: torch.ormqr(reflections, tau, a, **out),
+        lambda **out: torch.linalg.ldl_factor(a, **out),
+        lambda **out: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a), a, **out),
+        lambda **out: torch.triangular_solve(a, a, **out),
+        lambda **out: torch.nuclear_norm(a, **out),
+        lambda **out: torch.diagonal_copy(a, **out),
+        lambda **out: torch.unbind_copy(a, **out),
+        lambda **out: torch.nonzero_static(a, size=2, **out),
+    ]
+    for call in calls:
+        wanted = call()
+        several = isinstance(wanted, tuple)
+        out = tuple(x.new_empty(0) for x in wanted) if several else wanted.new_empty(0)
+        given = call(out=out)
+        assert type(given) is type(wanted)
+        for place, x, y in zip(*((out, given, wanted) if several else ([out], [given], [wanted]))):
+            assert x is place and x.equal(y)
+    with pytest.raises(TypeError, match="unbind_copy.*2 tensors"):
+        torch.unbind_copy(a, out=torch.empty(0))

@@ -15,6 +15,7 @@ BYTES = torch.tensor([2, 0], dtype=torch.uint8)
 ZERO = torch.tensor(0)
 I = torch.tensor([[1, 2], [3, 4]])
 X = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+TRUTHS, PLACES = torch.tensor([False, True, False, True]), torch.tensor([0, 0, 1, 2])
 GRID = torch.tensor([[0.0, 0.0], [0.2, 0.5], [1.0, 3.0], [0.7, 2.5]])
 RAMP = torch.arange(12.0).reshape(1, 1, 3, 4)
 
@@ -110,6 +111,22 @@ ROWS = [
     gives(lambda: torch.tensor([100.0, 100.0], dtype=torch.float16).norm(p=3), 126.0, torch.float16),
     # Padding around what is cut off first.
     gives(lambda: F.pad(RAMP, (-1, 1, 0, 0), "circular")[0, 0, 0], [1.0, 2.0, 3.0, 1.0]),
+    gives(lambda: torch.histogram(torch.arange(200.0)).hist, [2.0] * 100),
+    gives(lambda: torch.linalg.polar(torch.diag(torch.tensor([2.0, 3.0]))).H, [[2.0, 0.0], [0.0, 3.0]]),
+    # Dtypes that few functions take.
+    gives(lambda: torch.heaviside(TRUTHS, torch.tensor(True)), [True, True, True, True], torch.bool),
+    gives(lambda: torch.heaviside(TRUTHS, torch.tensor(False)), [False, True, False, True], torch.bool),
+    gives(lambda: TRUTHS.scatter_reduce(0, PLACES, TRUTHS.flip(0), "sum"), [True, True, False, True], torch.bool),
+    gives(lambda: TRUTHS.scatter_reduce(0, PLACES, TRUTHS.flip(0), "amax", include_self=False), [True, True, False, True], torch.bool),
+    gives(lambda: TRUTHS.scatter_reduce(0, PLACES, TRUTHS.flip(0), "prod"), [False, True, False, True], torch.bool),
+    gives(lambda: TRUTHS.scatter_reduce(0, PLACES, TRUTHS.flip(0), "amin", include_self=False), [False, True, False, True], torch.bool),
+    gives(lambda: F.avg_pool1d(torch.tensor([[[-5, 2, 7, 1]]]), 3, 2, 1), [[[-1, 3]]], torch.int64),
+    gives(lambda: F.avg_pool2d(torch.tensor([[[2**60 + 1, 2**60 + 3]]]), (1, 2)), [[[2**60 + 2]]], torch.int64),
+    gives(lambda: torch.linalg.matrix_exp(torch.zeros(2, 2).bfloat16()), [[1.0, 0.0], [0.0, 1.0]], torch.bfloat16),
+    gives(lambda: torch.einsum("ij->", torch.full((2, 100), 100, dtype=torch.int8)), 20000, torch.int64),
+    gives(lambda: F.l1_loss(torch.full((300,), 100, dtype=torch.int8), torch.zeros(300, dtype=torch.int8), reduction="sum"), 30000, torch.int64),
+    gives(lambda: torch.ldexp(torch.tensor([1 + 2j], dtype=torch.complex128), torch.tensor(200)), [2.0**200 * (1 + 2j)], torch.complex128),
+    gives(lambda: torch.linspace(0, 2j, 3), [0, 1j, 2j], torch.complex64),
     # Operators of Python.
     gives(lambda: +X[0], [1.0, 2.0]),
     gives(lambda: torch.tensor([[1.0, 2.0]]).H, [[1.0], [2.0]]),
@@ -285,3 +302,15 @@ def test_distances_of_equal_rows_are_zero_whatever_the_order():
         assert torch.cdist(x, x, p=p).item() == 0.0, p
     many = torch.randn(40, 3)
     assert torch.allclose(torch.cdist(many, many), torch.cdist(many, many, compute_mode="donot_use_mm_for_euclid_dist"), atol=1e-3)
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+@pytest.mark.parametrize("kernel, stride, padding, ceil_mode", [(2, 2, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0, True), (4, 1, 2, False)])
+@pytest.mark.parametrize("options", [{}, {"count_include_pad": False}, {"divisor_override": -3}], ids=str)
+def test_averages_of_integers_are_those_of_floats_rounded_towards_0(spatial, kernel, stride, padding, ceil_mode, options):
+    if spatial == 1 and "divisor_override" in options:
+        pytest.skip("avg_pool1d has none")
+    x = torch.randint(-50, 50, (2, 3, *(7, 5, 6)[:spatial]))
+    pool = getattr(F, f"avg_pool{spatial}d")
+    averages = pool(x, kernel, stride, padding, ceil_mode, **options)
+    assert averages.dtype is torch.int64 and averages.equal(pool(x.double(), kernel, stride, padding, ceil_mode, **options).trunc().long())

@@ -10,6 +10,7 @@ import os
 from typing import NamedTuple
 
 from .. import _core
+from .._tensors.layouts import creates
 from .._tensors.size import Size
 
 
@@ -124,6 +125,7 @@ def hash_tensor(input, dim=None, *, keepdim=False, mode=0):
     return bits.reshape([1 if d in dims else n for d, n in enumerate(input.shape)]) if keepdim else bits
 
 
+@creates
 def from_file(filename, shared=None, size=0, *, dtype=None, device=None, requires_grad=False):
     """A vector of `size` elements over the bytes of a file: `shared`, changes go to the file, which is made or extended where needed; else they
     stay in memory."""
@@ -148,6 +150,7 @@ def broadcast_shapes(*shapes):
     return _core.broadcast_tensors(*(_core.empty(shape, device="meta") for shape in shapes))[0].shape if shapes else Size()
 
 
+@creates
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
     """A number as a tensor without dimensions, of the default dtype."""
     return _core.full((), s, dtype=dtype or _core.get_default_dtype(), device=device, requires_grad=requires_grad)
@@ -158,27 +161,32 @@ def is_same_size(input, other):
     return input.shape == other.shape
 
 
+@creates
 def bartlett_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
     """A triangle of this many numbers, from 0 to 1 and back: to the 0 that would come next, if `periodic`."""
     return _window(window_length, periodic, lambda t: 1 - (2 * t - 1).abs(), dtype, device, requires_grad)
 
 
+@creates
 def blackman_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
     """Blackman's window: `0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t)`."""
     shape = lambda t: 0.42 - 0.5 * (math.tau * t).cos() + 0.08 * (2 * math.tau * t).cos()  # noqa: E731
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
+@creates
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, device=None, requires_grad=False):
     """Hamming's window: `alpha - beta cos(2 pi t)`."""
     return _window(window_length, periodic, lambda t: alpha - beta * (math.tau * t).cos(), dtype, device, requires_grad)
 
 
+@creates
 def hann_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
     """Hann's window: `(1 - cos(2 pi t)) / 2`."""
     return _window(window_length, periodic, lambda t: 0.5 - 0.5 * (math.tau * t).cos(), dtype, device, requires_grad)
 
 
+@creates
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, device=None, requires_grad=False):
     """Kaiser's window: `I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)`."""
     rise = lambda t: (beta * (1 - (2 * t - 1).square()).clamp(min=0).sqrt()).i0()  # noqa: E731

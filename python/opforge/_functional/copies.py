@@ -2,54 +2,74 @@
 
 from __future__ import annotations
 
+import functools
+
 from .. import _core as _C
+from .._calls.outputs import takes_out
+
+
+def _copies(view):
+    """The function that gives the elements of each tensor that `view` shows in new memory, one after the other."""
+
+    @takes_out
+    @functools.wraps(view)
+    def copy(*args, **options):
+        shown = view(*args, **options)
+        return tuple(map(_copied, shown)) if isinstance(shown, (tuple, list)) else _copied(shown)
+
+    return copy
 
 
 def _copied(view):
-    """A tensor's elements, or those of each tensor of a tuple, in new memory, one after the other."""
-    if isinstance(view, (tuple, list)):
-        return tuple(map(_copied, view))
     return view.clone() if view.is_contiguous() else view.contiguous()
 
 
+@_copies
 def alias_copy(input):
     """A copy."""
-    return _copied(input)
+    return input
 
 
+@_copies
 def as_strided_copy(input, size, stride, storage_offset=None):
     """A copy of what `as_strided` shows."""
-    return _copied(input.as_strided(size, stride, storage_offset))
+    return input.as_strided(size, stride, storage_offset)
 
 
+@_copies
 def detach_copy(input):
     """A copy without history."""
-    return _copied(input.detach())
+    return input.detach()
 
 
+@_copies
 def diagonal_copy(input, offset=0, dim1=0, dim2=1):
     """A copy of what `diagonal` shows."""
-    return _copied(input.diagonal(offset, dim1, dim2))
+    return input.diagonal(offset, dim1, dim2)
 
 
+@_copies
 def expand_copy(input, size, *, implicit=False):
     """A copy of what `expand` shows."""
-    return _copied(input.expand(size))
+    return input.expand(size)
 
 
+@_copies
 def permute_copy(input, dims):
     """A copy of what `permute` shows."""
-    return _copied(input.permute(dims))
+    return input.permute(dims)
 
 
+@_copies
 def select_copy(input, dim, index):
     """A copy of what `select` shows."""
-    return _copied(input.select(dim, index))
+    return input.select(dim, index)
 
 
+@_copies
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """A copy of every `step`-th slice along `dim` from `start` to `end`."""
-    return _copied(_sliced(input, dim, start, end, step))
+    return _sliced(input, dim, start, end, step)
 
 
 def _sliced(input, dim, start, end, step):
@@ -64,59 +84,70 @@ def slice_inverse(input, src, dim=0, start=None, end=None, step=1):
     return input.as_strided(src.shape, src.stride(), input.storage_offset() + offset)
 
 
+@_copies
 def split_copy(input, split_size, dim=0):
     """Copies of what `split` shows."""
-    return _copied(input.split(split_size, dim))
+    return input.split(split_size, dim)
 
 
+@_copies
 def split_with_sizes_copy(input, split_sizes, dim=0):
     """Copies of what `split` shows."""
-    return _copied(input.split(list(split_sizes), dim))
+    return input.split(list(split_sizes), dim)
 
 
+@_copies
 def squeeze_copy(input, *dim):
     """A copy of what `squeeze` shows."""
-    return _copied(input.squeeze(*dim))
+    return input.squeeze(*dim)
 
 
+@_copies
 def t_copy(input):
     """A copy of what `t` shows."""
-    return _copied(input.t())
+    return input.t()
 
 
+@_copies
 def transpose_copy(input, dim0, dim1):
     """A copy of what `transpose` shows."""
-    return _copied(input.transpose(dim0, dim1))
+    return input.transpose(dim0, dim1)
 
 
+@_copies
 def unbind_copy(input, dim=0):
     """Copies of what `unbind` shows."""
-    return _copied(input.unbind(dim))
+    return input.unbind(dim)
 
 
+@_copies
 def unfold_copy(input, dimension, size, step):
     """A copy of what `Tensor.unfold` shows."""
-    return _copied(input.unfold(dimension, size, step))
+    return input.unfold(dimension, size, step)
 
 
+@_copies
 def unsqueeze_copy(input, dim):
     """A copy of what `unsqueeze` shows."""
-    return _copied(input.unsqueeze(dim))
+    return input.unsqueeze(dim)
 
 
+@_copies
 def view_copy(input, size):
     """A copy of what `view` shows: of a shape or a dtype."""
-    return _copied(input.view(size))
+    return input.view(size)
 
 
+@_copies
 def view_as_real_copy(input):
     """A copy of what `view_as_real` shows."""
-    return _copied(_C.view_as_real(input))
+    return _C.view_as_real(input)
 
 
+@_copies
 def view_as_complex_copy(input):
     """A copy of what `view_as_complex` shows."""
-    return _copied(_C.view_as_complex(input))
+    return _C.view_as_complex(input)
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from .. import _core as _C
 from .._calls.intercept import shown
+from .._calls.outputs import takes_out
 from ..autograd.grad_mode import no_grad
 
 
@@ -38,6 +39,7 @@ def _check_square(name, tensor):
 
 
 @shown
+@takes_out
 def ormqr(input, tau, other, left=True, transpose=False):
     """`Q @ other`, or `other @ Q` if not `left`, for the square `Q` of the reflections that `geqrf` gives; with `transpose` `Qᴴ` stands for `Q`."""
     _check_matrices("ormqr", input)
@@ -56,6 +58,7 @@ def ormqr(input, tau, other, left=True, transpose=False):
     return Q @ other if left else other @ Q
 
 
+@takes_out
 def ldl_factor(A, *, hermitian=False):
     """[`ldl_factor_ex`], with a RuntimeError where a block of `D` is 0."""
     LD, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
@@ -64,6 +67,7 @@ def ldl_factor(A, *, hermitian=False):
     return _LdlFactor(LD, pivots)
 
 
+@takes_out
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
     """`A = L D Lᵀ`, or `L D Lᴴ` if `hermitian`, of symmetric or Hermitian matrices, whose lower triangles are read (Bunch and Kaufman, 1977).
 
@@ -124,6 +128,7 @@ def _pivot(rest):
     return (1, best) if sizes[best][best] >= threshold * row else (2, best)
 
 
+@takes_out
 def ldl_solve(LD, pivots, B, *, hermitian=False):
     """`X` with `A X = B`, from what [`ldl_factor`] gives for `A`; batches broadcast. There is no gradient."""
     _check_square("linalg.ldl_solve", LD)

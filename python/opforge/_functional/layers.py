@@ -5,6 +5,7 @@ too."""
 from __future__ import annotations
 
 from .. import _core as _C
+from .._calls.outputs import takes_out
 from ..nn import functional as F
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -220,11 +221,13 @@ def native_channel_shuffle(input, groups):
     return F.channel_shuffle(input, groups)
 
 
+@takes_out
 def frobenius_norm(input, dim=None, keepdim=False):
     """The root of the sum of squares, of all elements or along `dim`."""
     return _C.linalg.vector_norm(input, 2, dim, keepdim)
 
 
+@takes_out
 def nuclear_norm(input, dim=None, keepdim=False):
     """The sum of the singular values of matrices: of the only one, or of those along two dimensions."""
     return _C.linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)

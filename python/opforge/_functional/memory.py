@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from .. import _core as _C
 from .._calls.intercept import shown
+from .._calls.outputs import takes_out
+from .._tensors.layouts import creates
 
 
 def _lengths(sizes):
@@ -135,14 +137,14 @@ def conj_physical_(input):
     return input.copy_(input.conj()) if input.is_complex() else input
 
 
-def cfloat(self):
+def cfloat(self, memory_format=None):
     """The tensor in complex64."""
-    return self.to(_C.complex64)
+    return self.to(_C.complex64, memory_format=memory_format)
 
 
-def cdouble(self):
+def cdouble(self, memory_format=None):
     """The tensor in complex128."""
-    return self.to(_C.complex128)
+    return self.to(_C.complex128, memory_format=memory_format)
 
 
 def const_data_ptr(self):
@@ -167,6 +169,7 @@ def module_load(self, other, assign=False):
     return other.detach() if assign else self.copy_(other).detach()
 
 
+@creates
 def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False):
     """`empty_strided` with this tensor's dtype, unless given."""
     return _C.empty_strided(list(size), list(stride), dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
@@ -176,6 +179,7 @@ def record_stream(self, stream):
     """Changes nothing: memory is not given away before those who read it have run."""
 
 
+@takes_out
 def nonzero_static(input, *, size, fill_value=-1):
     """The first `size` rows of `nonzero`, with rows of `fill_value` after them if they are fewer."""
     if size < 0:
@@ -219,6 +223,7 @@ def fill(input, value):
     return input.clone().fill_(value)
 
 
+@creates
 def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False):
     """A tensor that is not filled, whose dimensions lie in memory in the order `physical_layout`, the slowest first."""
     if sorted(physical_layout) != list(builtins.range(len(size))):
@@ -230,9 +235,11 @@ def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_g
     return _C.empty_strided(list(size), steps, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@creates
+@takes_out
 def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):
     """Numbers from `start` to `end`, which is one of them, by `step`. Deprecated: `arange` stops before its end."""
-    warnings.warn("range is deprecated: its end is one of the numbers; use arange", UserWarning, stacklevel=2)
+    warnings.warn("range is deprecated: its end is one of the numbers; use arange", UserWarning, stacklevel=4)
     if step == 0 or (end - start) * step < 0:
         raise RuntimeError(f"range: step={step} from {start} to {end}, expected a step other than 0 in the direction of the end")
     numbers = _C.arange(math.floor((end - start) / step) + 1, dtype=_C.float64, device=device) * step + start
@@ -245,6 +252,7 @@ class _TriangularSolve(NamedTuple):
 
 
 @shown
+@takes_out
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """`X` with `A X = b`, or `Aᵀ X = b`, for triangular `A`, and a copy of `A`. Deprecated: use `linalg.solve_triangular`."""
     left = A.mT if transpose else A

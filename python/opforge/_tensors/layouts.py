@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 
@@ -78,3 +79,13 @@ def laid_as(made, is_new, *, layout=None, memory_format=None, names=None, pin_me
     if not is_new:
         return laid_in(made, memory_format)
     return laid_in(made.detach(), memory_format).requires_grad_(made.requires_grad)
+
+
+def creates(function):
+    """A function that makes a tensor, with PyTorch's keywords for how its elements lie."""
+
+    @functools.wraps(function)
+    def create(*args, layout=None, pin_memory=False, memory_format=None, names=None, **options):
+        return laid_as(function(*args, **options), True, layout=layout, memory_format=memory_format, names=names, pin_memory=pin_memory)
+
+    return create

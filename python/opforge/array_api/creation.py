@@ -76,18 +76,8 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     """`num` numbers, evenly spaced from `start` to `stop`; the last is one step before it with `endpoint=False`."""
     if num < 0:
         raise ValueError(f"linspace: num {num}, expected 0 or more")
-    if isinstance(start, complex) or isinstance(stop, complex) or (dtype is not None and dtype.is_complex):
-        return _complex_linspace(complex(start), complex(stop), num, dtype, device, endpoint)
     numbers = _core.linspace(start, stop, num if endpoint else num + 1, dtype=dtype, device=device)
     return numbers if endpoint else numbers[:num]
-
-
-def _complex_linspace(start, stop, num, dtype, device, endpoint):
-    if dtype is None:
-        dtype = _core.complex128 if _core.get_default_dtype() is _core.float64 else _core.complex64
-    part = _core.float64 if dtype is _core.complex128 else _core.float32
-    real = linspace(start.real, stop.real, num, dtype=part, device=device, endpoint=endpoint)
-    return _core.complex(real, linspace(start.imag, stop.imag, num, dtype=part, device=device, endpoint=endpoint))
 
 
 def meshgrid(*arrays, indexing="xy"):

@@ -29,9 +29,9 @@ def make_torch() -> types.ModuleType:
     module = types.ModuleType("torch", "opforge, under PyTorch's name.")
     names = vars(module)
     names.update({name: value for name, value in vars(opforge).items() if name not in _OWN})
-    names.update(keywords.functions(opforge), finfo=finfo, torch=module)
+    names.update(meshgrid=keywords.meshgrid, finfo=finfo, torch=module)
     keywords.extend_tensor()
-    keywords.extend_modules(opforge)
+    keywords.extend_functions(opforge)
 
     def __getattr__(name):
         return names.setdefault(name, whole(getattr(opforge, name)))

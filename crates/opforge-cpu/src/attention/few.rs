@@ -14,7 +14,7 @@ use super::{Block, Heads, Sizes};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work;
-use crate::matmul::Matrix;
+use crate::matmul::{Matrix, folded, products};
 use crate::memory::scratch::with_scratch;
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
@@ -187,60 +187,17 @@ impl<T: FloatElem> Score<T> {
             for key in (0..together).step_by(lanes) {
                 for i in 0..count {
                     let query = state.queries.add(i * self.width);
-                    self.products::<S>(query, keys.from(key, 0)).store(state.scores.add(i * BLOCK + key));
+                    folded::<T, S>(query, keys.from(key, 0), self.width).store(state.scores.add(i * BLOCK + key));
                 }
             }
             for key in together..block {
                 for i in 0..count {
                     let query = state.queries.add(i * self.width);
-                    let [sum] = self.sums::<S, 1>(query, keys.from(key, 0));
+                    let [sum] = products::<T, S, 1>(query, keys.from(key, 0), self.width);
                     *state.scores.add(i * BLOCK + key) = sum.reduce_sum();
                 }
             }
         }
-    }
-
-    /// A query's products with as many keys as a vector has lanes.
-    ///
-    /// # Safety
-    /// The query and as many keys as a vector has lanes have `width` elements, contiguous.
-    #[inline(always)]
-    unsafe fn products<S: Simd>(&self, query: *const T, keys: Matrix<T>) -> T::Vector<S> {
-        // SAFETY: the query and as many keys as lanes are contiguous and `width` long, as the caller says.
-        let sums = unsafe { self.sums::<S, 16>(query, keys) };
-        Vector::fold_each(
-            sums,
-            #[inline(always)]
-            |a, b| a + b,
-        )
-    }
-
-    /// Lanes whose sums are a query's products with the first `N` keys, at most as many as a vector has lanes.
-    ///
-    /// # Safety
-    /// The query and these keys have `width` elements, contiguous.
-    #[inline(always)]
-    unsafe fn sums<S: Simd, const N: usize>(&self, query: *const T, keys: Matrix<T>) -> [T::Vector<S>; N] {
-        let (lanes, count) = (<T::Vector<S>>::LANES, N.min(<T::Vector<S>>::LANES));
-        let whole = self.width / lanes * lanes;
-        let mut sums = [<T::Vector<S>>::splat(0.0); N];
-        // SAFETY: vectors end at or before the width of keys and queries.
-        unsafe {
-            for j in (0..whole).step_by(lanes) {
-                let factor = <T::Vector<S>>::load(query.add(j));
-                for (key, sum) in sums[..count].iter_mut().enumerate() {
-                    *sum = <T::Vector<S>>::load(keys.from(key, j).at).mul_add(factor, *sum);
-                }
-            }
-            if whole < self.width {
-                let rest = self.width - whole;
-                let factor = <T::Vector<S>>::load_partial(query.add(whole), rest);
-                for (key, sum) in sums[..count].iter_mut().enumerate() {
-                    *sum = <T::Vector<S>>::load_partial(keys.from(key, whole).at, rest).mul_add(factor, *sum);
-                }
-            }
-        }
-        sums
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opforge_core::{IntDType, Meta, Result};
+use opforge_core::{Meta, Result};
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::ids::{BATCH, Batch, Ids, SKIP, each_position};
+use super::ids::{BATCH, Batch, Ids, SKIP};
+use super::lines::{CopyLine, CopyLines, Lines, line, lines};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::memory::prefetch;
 
@@ -28,6 +29,8 @@ pub(super) struct Gather {
     /// Rows are cut into parts of this many elements.
     part: usize,
     inner: Inner,
+    /// For short lines with one loop around them.
+    lines: Option<CopyLines>,
 }
 
 enum Inner {
@@ -45,10 +48,6 @@ enum Inner {
 type CopyRow = unsafe fn(Option<*const u8>, isize, *mut u8, isize, n: usize);
 /// Copies one element for each index: source, its step and that of an index, destination and its step.
 type CopyElements = unsafe fn(&[usize], *const u8, isize, isize, *mut u8, isize);
-/// Copies elements of a line: `n` indices, the line with its length and the step between its elements, the destination. False if an index is out of
-/// range.
-type CopyLine = unsafe fn(*const u8, usize, *const u8, usize, isize, *mut u8) -> bool;
-
 impl Gather {
     /// `id_steps` and `input_steps` are those along the output's dimensions, the input's without the indexed axis, whose step is
     /// `axis_step`.
@@ -57,7 +56,10 @@ impl Gather {
         let steps = id_steps.iter().zip(input_steps).zip(byte_steps(output));
         let axes = output.dims().iter().zip(steps);
         let mut nest = Nest::collapse(axes.map(|(&len, ((&id, &src), dst))| Axis { len, step: [id, src, dst] }));
-        join_short_rows(&mut nest);
+        let lines = lines(&ids, &nest, size);
+        if lines.is_none() {
+            join_short_rows(&mut nest);
+        }
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, size as isize, size as isize] });
         let (inner, part) = if row.step == [0, size as isize, size as isize] {
             (Inner::Run, row.len.min(CHUNK / size))
@@ -68,7 +70,7 @@ impl Gather {
         } else {
             (Inner::Elements(by_size!(size, T => copy_elements::<T>)), row.len.min(BATCH))
         };
-        Gather { ids, nest, row, axis_step, size, part: part.max(1), inner }
+        Gather { ids, nest, row, axis_step, size, part: part.max(1), inner, lines }
     }
 
     /// The only loop around whole runs, whose indices are read many at a time.
@@ -116,6 +118,24 @@ impl Gather {
             }
         }
         ok
+    }
+
+    /// As [`Gather::parts`] where there is one loop around short lines.
+    ///
+    /// # Safety
+    /// The pointers are those of `run`.
+    unsafe fn copy_lines(
+        &self,
+        copy: CopyLines,
+        inputs: [*const u8; 2],
+        output: *mut u8,
+        range: std::ops::Range<usize>,
+    ) -> bool {
+        let apart = self.nest.axes[0].step;
+        let lines = Lines { n: self.row.len, len: self.ids.len(), step: self.axis_step, apart };
+        let [ids, src, dst] = apart.map(|step| range.start as isize * step);
+        // SAFETY: the loop has as many lines from there on; the input's first need not be readable where none is asked for.
+        unsafe { copy(&lines, range.len(), inputs[1].offset(ids), inputs[0].wrapping_offset(src), output.offset(dst)) }
     }
 
     /// False if an index is out of range.
@@ -207,9 +227,10 @@ impl HostKernel for Gather {
             let inputs = [input.get(), ids.get()];
             // SAFETY: the pointers are those of `run`, valid until it returns; parts write disjoint elements of the output.
             let fine = unsafe {
-                match self.one_loop() {
-                    Some(axis) => self.runs(axis, inputs, output.get(), range),
-                    None => self.parts(inputs, output.get(), parts, range),
+                match (self.lines, self.one_loop()) {
+                    (Some(copy), _) => self.copy_lines(copy, inputs, output.get(), range),
+                    (_, Some(axis)) => self.runs(axis, inputs, output.get(), range),
+                    _ => self.parts(inputs, output.get(), parts, range),
                 }
             };
             if !fine {
@@ -300,37 +321,5 @@ unsafe fn copy_elements<T: Copy + Default>(
     };
     for (i, &id) in ids.iter().enumerate() {
         write(i, if id == SKIP { T::default() } else { read(i, id) });
-    }
-}
-
-/// The loop for a row whose indices lie one after the other, as does the output, and name elements of one line.
-fn line(ids: &Ids, row: &Axis<3>, size: usize) -> Option<CopyLine> {
-    let contiguous = row.step == [ids.size() as isize, 0, size as isize];
-    let (long, short) = by_size!(size, T => (copy_line::<i64, T> as CopyLine, copy_line::<u32, T> as CopyLine));
-    ids.direct(long, short).filter(|_| contiguous)
-}
-
-/// # Safety
-/// `n` contiguous indices are readable, a line of `len` elements `step` bytes apart at `src` too, and `n` elements are writable at `dst`.
-unsafe fn copy_line<I: IntDType, T: Copy>(
-    ids: *const u8,
-    n: usize,
-    src: *const u8,
-    len: usize,
-    step: isize,
-    dst: *mut u8,
-) -> bool {
-    let dst = dst.cast::<T>();
-    // SAFETY: `each_position` gives `i` below `n` and `at` below `len`, the elements of `dst` and of the line.
-    unsafe {
-        if step == size_of::<T>() as isize {
-            let line = src.cast::<T>();
-            return each_position::<I>(ids, n, len, |i, at| {
-                dst.add(i).write_unaligned(line.add(at).read_unaligned());
-            });
-        }
-        each_position::<I>(ids, n, len, |i, at| {
-            dst.add(i).write_unaligned(src.offset(at as isize * step).cast::<T>().read_unaligned());
-        })
     }
 }

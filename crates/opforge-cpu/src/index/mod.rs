@@ -8,6 +8,7 @@ mod exchange;
 mod frequent;
 mod gather;
 mod ids;
+mod lines;
 pub(crate) mod nonzero;
 mod scatter;
 mod tuples;

@@ -1,11 +1,11 @@
 //! What the innermost kernels of matrix products compute, and which there are for this processor.
 
+use super::fold::{Fold, FoldKernel};
 use super::lanes::{Array, Lanes, registers};
 use super::small::{self, InPlace, InPlaceKernel};
 use crate::matmul::operand::{Accumulator, Compensated};
 use crate::memory::prefetch::prefetch;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::Isa;
+use crate::simd::{Isa, resolve};
 
 /// What a micro-kernel computes: `c[i][j] = sum over p of a[p][i] * b[p][j]`, for `MR` rows and `columns` columns.
 pub(crate) struct Args<E> {
@@ -230,6 +230,10 @@ macro_rules! float {
             #[inline(always)]
             fn plus(self, b: Self) -> Self {
                 self + b
+            }
+            fn fold() -> Option<FoldKernel<Self>> {
+                // Lanes change places by way of memory in portable vectors.
+                (Isa::current() != Isa::Portable).then(|| resolve::<Fold<$ty>>(Isa::current()))
             }
             fn kernels() -> Kernels<Self> {
                 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! Matrix products, by packed blocks and register kernels of our own; small and tall operands are read where they lie. The output is split over threads, never
 //! the sum, so results do not depend on the number of threads. `make bench` compares them with candle's and with the machine's ceiling.
 
+mod fold;
 mod gemm;
 mod gemv;
 mod lanes;
@@ -20,6 +21,7 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
 
 use crate::matmul::operand::Operand;
+pub(crate) use fold::{folded, products};
 use gemm::Gemm;
 use gemv::Gemv;
 pub(crate) use micro::{Ahead, Args, Kernels};
@@ -67,13 +69,14 @@ fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn 
 }
 
 fn prepare<T: Operand>(problem: Problem) -> Arc<dyn HostKernel> {
+    let is_folded = fold::fits::<T>(&problem);
     if problem.batches() * problem.m * problem.n == 0 {
         Arc::new(Nothing)
-    } else if problem.m == 1 || problem.n == 1 {
+    } else if problem.m == 1 || problem.n == 1 && !is_folded {
         Arc::new(Gemv::<T>::new(problem))
-    } else if small::fits::<T>(&problem) {
+    } else if problem.n > 1 && small::fits::<T>(&problem) {
         Arc::new(Small::<T>::new(problem))
-    } else if tall::fits::<T>(&problem) {
+    } else if is_folded || tall::fits::<T>(&problem) {
         Arc::new(Tall::<T>::new(problem))
     } else {
         Arc::new(Gemm::<T>::new(problem))

@@ -8,6 +8,7 @@
 
 use opforge_core::{bf16, f16};
 
+use super::fold::FoldKernel;
 use super::{Kernels, Packing, pairs};
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16, widen_bf16, widen_f16};
 use crate::simd::{Isa, resolve};
@@ -20,6 +21,10 @@ pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
     fn plus(self, b: Self) -> Self;
     /// The micro-kernels of this machine.
     fn kernels() -> Kernels<Self>;
+    /// The kernel for products with a few vectors, where this machine's vectors have one.
+    fn fold() -> Option<FoldKernel<Self>> {
+        None
+    }
     /// A sum of many sums, whose rounding errors do not grow with their number.
     type Total: Copy + Default + Send + Sync + 'static;
     /// Adds a sum to a total.

@@ -1,12 +1,15 @@
 //! Products of many rows by few columns. To pack them would take longer than to multiply them: the left operand's rows are read where they lie, or widened
-//! block by block, and of the right one there is a copy as it is computed with only where its rows are not contiguous already.
+//! block by block, and of the right one there is a copy as it is computed with only where its rows are not contiguous already (or its columns, which
+//! `fold.rs` takes where they are very few).
 
+use std::marker::PhantomData;
 use std::ptr::null;
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
 use opforge_runtime::{HostKernel, checkpoint};
 
+use super::fold::{self, Fold, FoldKernel, Folds};
 use super::micro::Kernels;
 use super::pack::Matrix;
 use super::problem::Problem;
@@ -35,10 +38,11 @@ pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
         && *m >= 2 * n.max(&kernels.rows())
 }
 
-/// A product that [`fits`].
+/// A product that [`fits`], or [of folded sums](fold::fits).
 pub(super) struct Tall<T: Operand> {
     problem: Problem,
     kernels: Kernels<T::Acc>,
+    fold: Option<FoldKernel<T::Acc>>,
     /// Rows of a task.
     rows: usize,
 }
@@ -72,7 +76,7 @@ impl<A: Accumulator> Rows<A> {
     }
 }
 
-/// The right operand and the bias.
+/// The right operand, turned for folded sums, and the bias.
 struct Right<A> {
     rows: Rows<A>,
     bias: Option<Rows<A>>,
@@ -81,8 +85,10 @@ struct Right<A> {
 impl<T: Operand> Tall<T> {
     pub fn new(problem: Problem) -> Self {
         let kernels = T::Acc::kernels();
-        let rows = (BLOCK / (problem.k + problem.n)).max(1).next_multiple_of(kernels.rows());
-        Tall { problem, kernels, rows }
+        let fold = T::Acc::fold().filter(|_| fold::fits::<T>(&problem));
+        let together = if fold.is_some() { fold::TOGETHER } else { kernels.rows() };
+        let rows = (BLOCK / (problem.k + problem.n)).max(1).next_multiple_of(together);
+        Tall { problem, kernels, fold, rows }
     }
 
     /// The work of a task, in [elements](work) of a plain loop.
@@ -98,7 +104,11 @@ impl<T: Operand> Tall<T> {
         // SAFETY: the second input has `k` rows of `n` elements at its strides, the third, if there is a bias, one.
         unsafe {
             let bias = bias.map(|step| Rows::of(input(2, 0, step), [1, n])).transpose()?;
-            Ok(Right { rows: Rows::of(input(1, b.0, b.1), [k, n])?, bias })
+            let rows = match self.fold {
+                Some(_) => Rows::of(input(1, b.1, b.0), [n, k])?,
+                None => Rows::of(input(1, b.0, b.1), [k, n])?,
+            };
+            Ok(Right { rows, bias })
         }
     }
 
@@ -109,6 +119,11 @@ impl<T: Operand> Tall<T> {
     unsafe fn multiply(&self, m: usize, a: Matrix<T::Acc>, right: &Right<T::Acc>, c: *mut T::Acc) {
         let Problem { n, k, .. } = self.problem;
         let (height, bias) = (self.kernels.rows(), right.bias.as_ref().map_or(null(), |bias| bias.at.get()));
+        if let Some(kernel) = self.fold {
+            let b = Matrix { at: right.rows.at.get(), row: right.rows.step, column: 1 };
+            // SAFETY: all of `a`, the right operand, the bias and `c` are as the arguments say, and the kernel is this processor's.
+            return unsafe { kernel(&Fold(PhantomData), Folds { rows: m, columns: n, depth: k, a, b, bias, c }) };
+        }
         for i in (0..m).step_by(height) {
             // SAFETY: from row `i` on, `a` and `c` have the kernel's rows, `b`, the bias and `c` its columns.
             unsafe {

@@ -234,6 +234,20 @@ fn the_largest_index_may_stand_for_nothing() {
 }
 
 #[test]
+fn wrong_indices_into_short_lines_are_named() {
+    let x = [1f32; 12];
+    let meta = |dtype, dims: [usize; 2]| Meta::contiguous(dtype, dims);
+    let (xm, im, om) = (meta(DType::F32, [4, 3]), meta(DType::I64, [4, 2]), meta(DType::F32, [4, 2]));
+    let kernel = gather("gather", &xm, &im, 1, OnMax::Error, &om).unwrap();
+    for wrong in [3i64, -1, i64::MIN] {
+        let ids = [0, 1, 2, 0, wrong, 1, 0, 0];
+        let error = run::<f32>(&*kernel, &[x.as_ptr().cast(), ids.as_ptr().cast()], 8).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Index);
+        assert!(error.to_string().contains(&wrong.to_string()), "{error}");
+    }
+}
+
+#[test]
 fn wrong_indices_are_named_and_nothing_is_changed_in_place() {
     let x = [1f32; 4];
     let (xm, im) = (Meta::contiguous(DType::F32, [4]), Meta::contiguous(DType::I64, [4]));

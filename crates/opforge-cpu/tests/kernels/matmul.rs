@@ -115,14 +115,23 @@ fn every_edge_of_the_kernels() {
     }
 }
 
-/// Rows of a few elements each, and few columns.
+/// Rows of a few elements each, and few columns; long rows too, of very few.
 #[test]
 fn tall_matrices() {
     for isa in opforge_cpu::simd::Isa::supported() {
         opforge_cpu::simd::with_isa(isa, || {
-            for (m, k, n) in
-                [(300, 1, 2), (300, 3, 5), (260, 70, 3), (260, 40, 33), (300, 15, 1), (70, 31, 1), (90, 130, 1)]
-            {
+            for (m, k, n) in [
+                (300, 1, 2),
+                (300, 3, 5),
+                (260, 70, 3),
+                (260, 40, 33),
+                (300, 15, 1),
+                (70, 31, 1),
+                (90, 130, 1),
+                (17, 16, 4),
+                (20, 700, 2),
+                (35, 270, 8),
+            ] {
                 let part = Layout::contiguous([m, k + 2]).narrow(1, 1, k).unwrap();
                 for a in layouts(m, k).into_iter().chain([part]) {
                     for b in layouts(k, n) {

@@ -30,14 +30,22 @@ pub struct Rest<'py> {
 /// The values of a bound call.
 pub type Values = SmallVec<[Value; 6]>;
 
-/// numpy's names for parameters, which PyTorch takes too, and names that PyTorch's methods have.
-const SYNONYMS: [(&str, &str); 10] = [
+/// numpy's names for parameters, which PyTorch takes too, names that PyTorch's methods have, and those that it accepts where its documentation has
+/// others. No function has both.
+const SYNONYMS: [(&str, &str); 17] = [
     ("axis", "dim"),
     ("keepdims", "keepdim"),
     ("x", "input"),
     ("self", "input"),
     ("x2", "other"),
     ("other", "src"),
+    ("b", "B"),
+    ("other", "B"),
+    ("input2", "L"),
+    ("input2", "tau"),
+    ("train", "training"),
+    ("element", "elements"),
+    ("test_element", "test_elements"),
     ("split_size", "split_size_or_sections"),
     ("split_sizes", "split_size_or_sections"),
     ("sections", "indices_or_sections"),

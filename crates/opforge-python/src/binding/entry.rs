@@ -118,10 +118,10 @@ impl Entry {
         }
     }
 
-    /// The receiver of a function that itself writes in place, such as `fill_`, and returns what it wrote into.
+    /// The receiver of a function that itself writes in place, such as `fill_`, and returns what it wrote into; or that has nothing to do.
     fn written(&self, py: Python<'_>, result: &Value, args: &Arguments<'_, '_>) -> Option<Py<PyAny>> {
         let Value::Tensor(result) = result else { return None };
-        if !self.name.ends_with('_') || args.count() == 0 {
+        if !(self.name.ends_with('_') || self.name == "contiguous") || args.count() == 0 {
             return None;
         }
         let receiver = args.at(0).cast::<PyTensor>().ok()?;

@@ -26,16 +26,22 @@ const NUMBERS_FIRST: [(&str, usize, &[&str]); 9] = [
 ];
 
 /// Functions whose results are new, and may be asked to lie in another order; besides them those that give the elements of a tensor.
-const MAKING: [&str; 21] = [
+const MAKING: [&str; 29] = [
     "arange",
     "empty",
     "empty_like",
     "empty_strided",
     "eye",
+    "fftfreq",
     "full",
     "full_like",
     "linspace",
     "logspace",
+    "new_empty",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+    "normal",
     "ones",
     "ones_like",
     "rand",
@@ -45,13 +51,17 @@ const MAKING: [&str; 21] = [
     "randn",
     "randn_like",
     "randperm",
-    "range",
+    "rfftfreq",
+    "tril_indices",
+    "triu_indices",
     "zeros",
     "zeros_like",
 ];
 const GIVING: [&str; 2] = ["clone", "contiguous"];
 /// PyTorch's keywords that say how elements lie, and where.
 const LAYING: [&str; 4] = ["layout", "memory_format", "names", "pin_memory"];
+/// What PyTorch calls the first parameter: its documentation and what it accepts do not agree.
+const FIRST: [&str; 4] = ["input", "tensor", "A", "x"];
 
 /// Calls the function of this name in another form, if the arguments have one.
 #[cold]
@@ -59,11 +69,10 @@ pub fn call<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> O
     match entry.name {
         name if MAKING.contains(&name) || GIVING.contains(&name) => laid_as_asked(entry, py, args),
         "einsum" => of_sublists(entry, py, args),
-        "split" => with_tensor_renamed(entry, py, args),
-        name => {
-            let (_, tensors, numbers) = NUMBERS_FIRST.iter().find(|(known, ..)| *known == name)?;
-            with_numbers_first(entry, py, args, *tensors, numbers)
-        }
+        name => match NUMBERS_FIRST.iter().find(|(known, ..)| *known == name) {
+            Some((_, tensors, numbers)) => with_numbers_first(entry, py, args, *tensors, numbers),
+            None => with_first_renamed(entry, py, args),
+        },
     }
 }
 
@@ -98,7 +107,13 @@ fn laid_as_asked<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>)
         let laid_as = py.import("opforge._tensors.layouts")?.getattr("laid_as")?;
         Ok(laid_as.call((made, MAKING.contains(&entry.name)), Some(&options))?.unbind())
     };
-    Some(apply(entry, py, &positional(args), &rest)?.and_then(lay))
+    let given = positional(args);
+    // Another order than the usual one is made at once.
+    let is_ordered = entry.name == "contiguous" && laying.iter().any(|(_, value)| !value.is_none());
+    match &given[..] {
+        [tensor] if is_ordered && rest.is_empty() => Some(lay(tensor.clone().unbind())),
+        _ => Some(apply(entry, py, &given, &rest)?.and_then(lay)),
+    }
 }
 
 fn positional<'py>(args: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyAny>> {
@@ -134,15 +149,15 @@ fn with_numbers_first<'py>(
     apply(entry, py, &given, &named)
 }
 
-/// `split(tensor=x, ..)`.
-fn with_tensor_renamed<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
-    let is_tensor = |name: &Bound<'_, PyAny>| name.extract::<&str>().is_ok_and(|name| name == "tensor");
-    let named: Vec<_> = args.named().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    if !named.iter().any(|(name, _)| is_tensor(name)) {
-        return None;
-    }
-    let renamed = |(name, value)| (if is_tensor(&name) { PyString::new(py, "input").into_any() } else { name }, value);
-    apply(entry, py, &positional(args), &named.into_iter().map(renamed).collect::<Vec<_>>())
+/// `split(tensor=x, ..)`, `pinv(input=x)`, `det(A=x)`: the first parameter by another name, which is that of no parameter.
+fn with_first_renamed<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
+    let own = entry.overloads.first()?.params.first()?.name;
+    let is_known = |name: &str| entry.overloads.iter().flat_map(|overload| &overload.params).any(|p| p.name == name);
+    let is_other = |name: &str| FIRST.contains(&name) && !is_known(name);
+    let mut named: Vec<_> = args.named().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let place = named.iter().position(|(name, _)| name.extract::<&str>().is_ok_and(is_other))?;
+    named[place].0 = PyString::new(py, own).into_any();
+    apply(entry, py, &positional(args), &named)
 }
 
 /// `einsum(x, [0, 1], y, [1, 2], [0, 2])`: each operand is followed by the numbers of its dimensions, from 0 to 51, or `...`; the result's come last,

@@ -71,14 +71,20 @@ fn changed(slf: &Bound<'_, PyTensor>, f: impl FnOnce(&Tensor) -> opforge::Result
     if result.id() == tensor.id() { Ok(slf.clone().into_any().unbind()) } else { PyTensor::wrap(slf.py(), result) }
 }
 
+/// What was made, in the order of a memory format, if one is given.
+fn laid_in(py: Python<'_>, made: Py<PyAny>, format: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    let Some(format) = format else { return Ok(made) };
+    Ok(py.import("opforge._tensors.layouts")?.getattr("laid_in")?.call1((made, format))?.unbind())
+}
+
 macro_rules! casts {
     ($($(#[doc = $doc:literal])* $name:ident: $dtype:ident;)*) => {
         #[pymethods]
         impl PyTensor {
             $($(#[doc = $doc])*
-            #[pyo3(signature = (**_options))]
-            fn $name(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-                changed(slf, |tensor| tensor.to_dtype(DType::$dtype))
+            #[pyo3(signature = (memory_format = None))]
+            fn $name(slf: &Bound<'_, Self>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+                laid_in(slf.py(), changed(slf, |tensor| tensor.to_dtype(DType::$dtype))?, memory_format)
             })*
         }
     };
@@ -123,13 +129,15 @@ impl PyTensor {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         let target = Target::parse(args, options)?;
-        changed(slf, |tensor| target.apply(tensor))
+        let format = options.map(|options| options.get_item("memory_format")).transpose()?.flatten();
+        let made = changed(slf, |tensor| target.apply(tensor))?;
+        laid_in(slf.py(), made, format.as_ref().filter(|format| !format.is_none()))
     }
 
     /// In main memory.
-    #[pyo3(signature = (**_options))]
-    fn cpu(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-        changed(slf, |tensor| tensor.to_device(&Device::Cpu))
+    #[pyo3(signature = (memory_format = None))]
+    fn cpu(slf: &Bound<'_, Self>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        laid_in(slf.py(), changed(slf, |tensor| tensor.to_device(&Device::Cpu))?, memory_format)
     }
 
     /// The tensor on a device: itself if it is there already. The CPU has no streams, so there is none to give.
@@ -167,17 +175,5 @@ impl PyTensor {
     /// In the dtype of another tensor.
     fn type_as(slf: &Bound<'_, Self>, other: &Bound<'_, PyTensor>) -> PyResult<Py<PyAny>> {
         changed(slf, |tensor| tensor.to_dtype(PyTensor::of(other).dtype()))
-    }
-
-    /// The tensor itself if it is row-major, otherwise a row-major copy.
-    #[pyo3(signature = (**_options))]
-    fn contiguous(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-        changed(slf, Tensor::contiguous)
-    }
-
-    /// A copy, through which gradients flow.
-    #[pyo3(signature = (**_options))]
-    fn clone(&self, py: Python<'_>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-        Self::wrap(py, self.tensor(py).copy().or_raise(py)?)
     }
 }

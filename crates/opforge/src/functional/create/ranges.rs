@@ -1,7 +1,7 @@
 //! Numbers between bounds.
 
 use crate::arguments::{default_dtype, leaf};
-use crate::functional as f;
+use crate::functional::{self as f, complex_dtype};
 use crate::ops::prelude::*;
 
 functions! { arange_to, linspace, logspace }
@@ -22,10 +22,11 @@ pub fn arange_to(end: Scalar, dtype: Option<DType>, device: Option<Device>, requ
     f::arange(0i64.into(), end, 1i64.into(), dtype, device, requires_grad)
 }
 
-/// `steps` numbers at equal distances from `start` to `end`, both included, of the default dtype unless `dtype` says otherwise.
+/// `steps` numbers at equal distances from `start` to `end`, both included, of the default dtype (that of complex numbers, where a bound is one) unless
+/// `dtype` says otherwise.
 ///
 /// # Errors
-/// For a negative number of steps, and bounds that are not real.
+/// For a negative number of steps, and complex bounds of another dtype.
 ///
 /// ```
 /// let x = opforge::functional::linspace(0i64.into(), 1i64.into(), 5, None, None, false)?;
@@ -41,14 +42,14 @@ pub fn linspace(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let dtype = dtype.unwrap_or(default_dtype());
-    leaf(spaced(OP, [start, end], steps, dtype, device, |numbers| numbers.to_dtype(dtype))?, requires_grad)
+    let dtype = dtype_of([start, end], dtype);
+    leaf(spaced(OP, [start, end], steps, dtype, device, &|numbers| numbers.to_dtype(dtype))?, requires_grad)
 }
 
-/// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
+/// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included, whose dtype is [`linspace`](fn@crate::functional::linspace)'s.
 ///
 /// # Errors
-/// For a negative number of steps, and bounds that are not real.
+/// For a negative number of steps, and complex bounds of another dtype.
 ///
 /// ```
 /// let x = opforge::functional::logspace(0i64.into(), 2i64.into(), 3, 10.0, None, None, false)?;
@@ -65,12 +66,22 @@ pub fn logspace(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let dtype = dtype.unwrap_or(default_dtype());
+    let dtype = dtype_of([start, end], dtype);
     let power = |exponents: &Tensor| f::pow(base.into(), exponents.into())?.to_dtype(dtype);
-    leaf(spaced(OP, [start, end], steps, dtype, device, power)?, requires_grad)
+    leaf(spaced(OP, [start, end], steps, dtype, device, &power)?, requires_grad)
 }
 
-/// What becomes of numbers in f64, of which the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole.
+fn is_complex(bounds: [Scalar; 2]) -> bool {
+    bounds.iter().any(|s| matches!(s, Scalar::Complex(..)))
+}
+
+fn dtype_of(bounds: [Scalar; 2], dtype: Option<DType>) -> DType {
+    let complex = || complex_dtype(default_dtype()).unwrap_or(DType::C64);
+    dtype.unwrap_or_else(|| if is_complex(bounds) { complex() } else { default_dtype() })
+}
+
+/// What becomes of numbers in f64, of which the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole,
+/// and the parts of complex numbers are spaced each.
 #[track_caller]
 fn spaced(
     op: &'static str,
@@ -78,11 +89,15 @@ fn spaced(
     steps: i64,
     dtype: DType,
     device: Option<Device>,
-    finish: impl Fn(&Tensor) -> Result<Tensor>,
+    finish: &dyn Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     ensure(steps >= 0, || Error::value(op, "steps", steps, "0 or more"))?;
-    if [start, end].iter().any(|s| matches!(s, Scalar::Complex(..))) {
-        return Err(Error::value(op, "start, end", format!("{start}, {end}"), "real numbers"));
+    if is_complex([start, end]) {
+        ensure(dtype.is_complex(), || Error::dtype(op, "dtype", dtype, "that of complex numbers, as bounds are"))?;
+        let [(re, im), (last_re, last_im)] = [start, end].map(Scalar::to_complex);
+        let part =
+            |bounds: [f64; 2]| spaced(op, bounds.map(Scalar::Float), steps, DType::F64, device, &|x| Ok(x.clone()));
+        return finish(&f::complex(&part([re, last_re])?, &part([im, last_im])?)?);
     }
     let [start, end] = [start, end].map(|s| if dtype.is_int() { s.to_f64().trunc() } else { s.to_f64() });
     let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { 0.0 };

@@ -45,7 +45,8 @@ pub fn einsum(equation: &str, operands: &[Tensor]) -> Result<Tensor> {
             |name: Name| output.contains(&name) || parts.as_slice().iter().any(|rest| rest.names.contains(&name));
         result = result.times(next, needed)?;
     }
-    result.summed(|name| output.contains(&name))?.arranged(&output)
+    // Only of a single operand there is something left to be summed: integers as [`sum`](fn@crate::functional::sum) does.
+    result.summed(None, |name| output.contains(&name))?.arranged(&output)
 }
 
 /// A dimension's name: a letter, or the distance from the end of an ellipsis.
@@ -145,15 +146,14 @@ impl Named {
         self.names.iter().position(|n| *n == name).map(|d| self.tensor.dims()[d])
     }
 
-    /// Summed over what is not needed.
-    fn summed(self, needed: impl Fn(Name) -> bool) -> Result<Self> {
+    /// Summed over what is not needed, in another dtype than a sum's if one is given.
+    fn summed(self, dtype: Option<DType>, needed: impl Fn(Name) -> bool) -> Result<Self> {
         let dims: Vec<i64> = (0..self.names.len()).filter(|&d| !needed(self.names[d])).map(|d| d as i64).collect();
         if dims.is_empty() {
             return Ok(self);
         }
         let names = self.names.iter().copied().filter(|&name| needed(name)).collect();
-        let dtype = self.tensor.dtype();
-        Ok(Named { tensor: f::sum(&self.tensor, Some(&dims), false, Some(dtype))?, names })
+        Ok(Named { tensor: f::sum(&self.tensor, Some(&dims), false, dtype)?, names })
     }
 
     /// The tensor with its dimensions in this order.
@@ -170,8 +170,9 @@ impl Named {
     fn times(self, other: Named, needed: impl Fn(Name) -> bool) -> Result<Named> {
         // What only one of them has and nobody needs is summed first.
         let (of_self, of_other) = (self.names.clone(), other.names.clone());
-        let a = self.summed(|name| needed(name) || of_other.contains(&name))?;
-        let b = other.summed(|name| needed(name) || of_self.contains(&name))?;
+        let (own, others) = (self.tensor.dtype(), other.tensor.dtype());
+        let a = self.summed(Some(own), |name| needed(name) || of_other.contains(&name))?;
+        let b = other.summed(Some(others), |name| needed(name) || of_self.contains(&name))?;
         let split = |names: &[Name], keep: &dyn Fn(Name) -> bool| -> Vec<Name> {
             names.iter().copied().filter(|&n| keep(n)).collect()
         };

@@ -57,7 +57,7 @@ pub fn matrix_rank(
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[python(linalg, name = "polar")]
+#[python(linalg, name = "polar", results(U, H))]
 pub fn polar_factors(A: &Tensor) -> Result<(Tensor, Tensor)> {
     let (_, m, n) = matrices(OP, A.meta())?;
     ensure(m >= n, || wrong_shape(OP, "A", A.shape(), "at least as many rows as columns"))?;

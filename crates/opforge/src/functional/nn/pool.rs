@@ -1,8 +1,9 @@
 //! Pooling by the number of spatial dimensions.
 
-use opforge_tile::forms::Divisor;
+use opforge_tile::forms::{Divisor, MAX_SPATIAL, Window, Windows};
 
 use crate::family::pool::Pooling;
+use crate::functional as f;
 use crate::ops::nn::avg_pool2d::{avg_pool, divisor};
 use crate::ops::nn::max_pool2d::max_pool_values;
 use crate::ops::prelude::*;
@@ -78,6 +79,31 @@ pub fn avg_pool3d(
 ) -> Result<Tensor> {
     let pooling = Pooling::new(OP, 3, kernel_size, stride, [padding, &[1]], ceil_mode)?;
     avg_pool(&pooling, divisor(OP, count_include_pad, divisor_override)?, input)
+}
+
+/// Averages of i64 under sliding windows, rounded towards 0: sums are of integers, which floats cannot hold.
+#[track_caller]
+pub(crate) fn average_of_integers(pooling: &Pooling, divisor: Divisor, input: &Tensor) -> Result<Tensor> {
+    let (lengths, spatial) = (pooling.lengths(input)?, pooling.spatial);
+    let Windows::Sliding { kernel, windows } = pooling.windows else {
+        return Err(Error::UnsupportedDTypeForOp(DType::I64, "adaptive_avg_pool"));
+    };
+    let (mut sums, mut counts) = (input.clone(), Tensor::new(1i64, input.device())?);
+    for (place, d) in (input.rank() - spatial..input.rank()).zip(MAX_SPATIAL - spatial..) {
+        let (own, Window { stride, padding, .. }) = (input.dims()[place], windows[d]);
+        let end = (lengths[d] - 1) * stride + kernel[d];
+        sums = sums.pad_with_zeros(place, padding, end.saturating_sub(own + padding))?;
+        sums = sums.unfold(place, kernel[d], stride)?.sum(sums.rank())?;
+        // What counts, from the padding's beginning on.
+        let counted = if divisor == Divisor::Padded { 0..own + 2 * padding } else { padding..own + padding };
+        let inside = |first: usize| (first + kernel[d]).min(counted.end) - first.max(counted.start);
+        let inside: Vec<i64> = (0..lengths[d]).map(|i| inside(i * stride) as i64).collect();
+        counts = counts.unsqueeze(counts.rank())?.broadcast_mul(&Tensor::new(inside, input.device())?)?;
+    }
+    match divisor {
+        Divisor::Number(n) => f::div((&sums).into(), n.into(), Some("trunc")),
+        _ => f::div((&sums).into(), (&counts).into(), Some("trunc")),
+    }
 }
 
 /// A height and a width: two numbers, or one for both.

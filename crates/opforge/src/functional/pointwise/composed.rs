@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use opforge_core::result_type;
 
+use crate::family::matrix::real_dtype;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -83,8 +84,9 @@ pub fn float_power(input: Operand, exponent: Operand) -> Result<Tensor> {
 #[python(torch, method, in_place)]
 pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     // Powers of 2 are as precise in any dtype.
-    let half = input.dtype().is_float() && other.dtype().is_int();
-    let power = f::exp2(&if half { other.to_dtype(input.dtype())? } else { other.clone() })?;
+    let real = real_dtype(input.dtype());
+    let power =
+        f::exp2(&if real.is_float() && other.dtype().is_int() { other.to_dtype(real)? } else { other.clone() })?;
     f::mul(input.into(), (&power).into())
 }
 

@@ -18,7 +18,7 @@ functions! { histogram, histogram_between }
 /// assert_eq!((hist.to_vec1::<f32>()?, edges.to_vec1::<f32>()?), (vec![0.0, 2.0, 1.0], vec![0.0, 1.0, 2.0, 3.0]));
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, range = None, weight = None, density = false)]
+#[function(bins = 100, *, range = None, weight = None, density = false)]
 #[python(torch, method, results(hist, bin_edges))]
 pub fn histogram(
     input: &Tensor,

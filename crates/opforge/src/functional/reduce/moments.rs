@@ -185,12 +185,14 @@ pub fn cov(input: &Tensor, correction: f64, fweights: Option<&Tensor>, aweights:
         return covariance(input, &centred, &centred, &count);
     };
     let total = weights.sum_all()?;
-    let centred = rows.broadcast_sub(&rows.broadcast_mul(&weights)?.sum_keepdim(1)?.broadcast_div(&total)?)?;
+    let weighted = |x: &Tensor| f::mul(x.into(), (&weights).into());
+    let mean = f::div((&weighted(&rows)?.sum_keepdim(1)?).into(), (&total).into(), None)?;
+    let centred = rows.broadcast_sub(&mean)?;
     let lost = match aweights {
         Some(own) => weights.mul(&own.to_dtype(weights.dtype())?)?.sum_all()?.div(&total)?,
         None => total.ones_like()?,
     };
-    covariance(input, &centred, &centred.broadcast_mul(&weights)?, &total.sub(&lost.affine(correction, 0.0)?)?)
+    covariance(input, &centred, &weighted(&centred)?, &total.sub(&lost.affine(correction, 0.0)?)?)
 }
 
 /// The matrix of correlation coefficients of variables, a row each.
@@ -210,7 +212,7 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
     if scaled.dtype().is_complex() { Parts::of(&scaled)?.map(bounded)?.join() } else { bounded(&scaled) }
 }
 
-/// The product of both kinds of weights, a number for each column of `rows`, in its dtype.
+/// The product of both kinds of weights, a number for each column of `rows`, in its dtype, or in that of complex numbers' parts.
 #[track_caller]
 fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Tensor>) -> Result<Option<Tensor>> {
     for (name, weights) in [("fweights", whole), ("aweights", other)] {
@@ -221,7 +223,8 @@ fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Ten
     if let Some(weights) = whole.filter(|w| !w.dtype().is_int()) {
         return Err(Error::dtype("cov", "fweights", weights.dtype(), "an integer dtype"));
     }
-    let given = whole.into_iter().chain(other).map(|w| w.to_dtype(rows.dtype()));
+    let real = part_dtype(rows.dtype()).unwrap_or(rows.dtype());
+    let given = whole.into_iter().chain(other).map(|w| w.to_dtype(real));
     given.reduce(|a, b| a?.mul(&b?)).transpose()
 }
 

@@ -99,7 +99,8 @@ impl ScatterReduce {
 }
 
 /// A copy of `input` with `src` combined, along `dim` at `index`, with what is there: `reduce` is `"sum"`, `"prod"`, `"mean"`, `"amax"` or
-/// `"amin"`. Without `include_self` the values of `input` stay only where nothing is written.
+/// `"amin"`; of truth values sums are true where one is, products where all are, and there are no means. Without `include_self` the values of `input` stay
+/// only where nothing is written.
 ///
 /// # Errors
 /// For an index that is negative or beyond the dimension, and another `reduce`.
@@ -124,6 +125,11 @@ pub fn scatter_reduce(
     include_self: bool,
 ) -> Result<Tensor> {
     let place = normalize_dim(dim, input.rank(), OP)?;
+    if input.dtype() == DType::Bool && src.dtype() == DType::Bool && reduce != "mean" {
+        let either = if matches!(reduce, "sum" | "amax") { "amax" } else { reduce };
+        let [input, src] = [input, src].map(|x| x.to_dtype(DType::U8));
+        return scatter_reduce(&input?, dim, index, &src?, either, include_self)?.to_dtype(DType::Bool);
+    }
     if input.rank() == 0 || index.elem_count() == 0 {
         let call = |x: &Tensor, index: &Tensor, src: &Tensor| scatter_reduce(x, 0, index, src, reduce, include_self);
         return along_dimension(input, index, src, call);

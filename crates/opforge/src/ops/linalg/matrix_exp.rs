@@ -39,10 +39,10 @@ impl Plain for MatrixExp {
     }
 }
 
-/// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities.
+/// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities. Of f16 and bf16 it is computed in f32.
 ///
 /// # Errors
-/// For matrices that are not square, and dtypes other than f32, f64, c64 and c128.
+/// For matrices that are not square, and integers.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -55,7 +55,8 @@ impl Plain for MatrixExp {
 #[python(torch, method, linalg)]
 #[operator(DTypes::FACTORED, samples, MatrixExp)]
 pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
-    dispatch1(&MatrixExp, &[input])
+    let dtype = input.dtype().compute();
+    dispatch1(&MatrixExp, &[&input.to_dtype(dtype)?])?.to_dtype(input.dtype())
 }
 
 /// By the series; NaN is everywhere in the result of a matrix that has NaN or infinities.

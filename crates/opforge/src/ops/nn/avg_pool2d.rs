@@ -4,6 +4,7 @@ use opforge_tile::forms::{Average, Divisor, MAX_SPATIAL, Window, Windowed, Windo
 
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
+use crate::functional as f;
 use crate::ops::prelude::*;
 use crate::ops::reduce::mean::Mean;
 
@@ -62,6 +63,9 @@ pub(super) fn whole_planes(windows: Windows, spatial: usize, x: &Meta, y: &Meta)
 /// The averages under sliding or adaptive windows.
 #[track_caller]
 pub(crate) fn avg_pool(pooling: &Pooling, divisor: Divisor, input: &Tensor) -> Result<Tensor> {
+    if input.dtype() == DType::I64 {
+        return f::average_of_integers(pooling, divisor, input);
+    }
     let lengths = pooling.lengths(input)?;
     let average = Average { windows: pooling.windows, divisor };
     dispatch1(&AvgPool { average, spatial: pooling.spatial, lengths, gradient: false }, &[input])
@@ -79,7 +83,8 @@ pub(crate) fn divisor(op: &'static str, count_include_pad: bool, divisor_overrid
 /// The average of the elements under each position of a window that moves over the last two dimensions of
 /// `[batch, channels, height, width]` (the batch may be missing). Each argument of windows is one number, or one for each of the two
 /// dimensions; `stride` is the kernel's size unless given. Zeros of the padding count as elements, unless `count_include_pad` is false;
-/// `divisor_override` replaces the number of elements. With `ceil_mode` a last window may begin in the input and end beyond it.
+/// `divisor_override` replaces the number of elements. With `ceil_mode` a last window may begin in the input and end beyond it. Averages of i64 are rounded
+/// towards 0.
 ///
 /// # Errors
 /// For a kernel larger than the padded input, a padding of more than half the kernel, strides below 1 and a divisor of 0.

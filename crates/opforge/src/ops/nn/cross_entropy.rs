@@ -3,7 +3,7 @@
 use opforge_tile::forms::OnMax;
 
 use crate::autograd::{no_grad, record_function};
-use crate::functional::{exp_times, gather, log_softmax, where_cond};
+use crate::functional::{self as f, exp_times, gather, log_softmax, where_cond};
 use crate::ops::index::scatter_add::{ScatterAdd, onto};
 use crate::ops::prelude::*;
 
@@ -37,7 +37,7 @@ impl Reduce {
     pub(crate) fn apply(self, loss: Tensor, mean: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
         match self {
             Reduce::None => Ok(loss),
-            Reduce::Sum => loss.sum_all(),
+            Reduce::Sum => f::sum(&loss, None, false, None),
             Reduce::Mean => mean(&loss),
         }
     }

@@ -44,6 +44,13 @@ impl Binary for Heaviside {
 #[python(torch, method, in_place)]
 #[operator(DTypes::NUMERIC, samples, Heaviside)]
 pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
+    let is_truth = |operand: &Operand| match operand {
+        Operand::Tensor(tensor) => tensor.dtype() == DType::Bool,
+        Operand::Scalar(scalar) => matches!(scalar, Scalar::Bool(_)),
+    };
+    if is_truth(&input) && is_truth(&values) {
+        return crate::functional::logical_or(input, values);
+    }
     binary_to(Heaviside, input, values, Rules::TORCH, out)
 }
 

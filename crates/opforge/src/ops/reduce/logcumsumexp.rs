@@ -3,6 +3,7 @@
 use opforge_tile::forms::Running;
 
 use crate::arguments::with_dimension;
+use crate::functional::{self as f, Parts};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].
@@ -49,7 +50,32 @@ impl Scan for LogCumSumExp {
 pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let input = floating(input)?;
-    with_dimension(&input, |x| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]))
+    let real = |x: &Tensor| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]);
+    with_dimension(&input, |x| if x.dtype().is_complex() { of_complex(x, real) } else { real(x) })
+}
+
+/// Of complex numbers, in f64: their exponentials have parts of either sign, whose sums are made apart, in logarithms.
+#[track_caller]
+fn of_complex(x: &Tensor, sums: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    /// For the logarithm of 0: so little that it adds nothing, and finite, so that gradients are.
+    const NOTHING: f64 = -1e4;
+    let Parts { re, im } = Parts::of(&x.to_dtype(DType::C128)?)?;
+    // `part` times 0 is NaN where it is.
+    let log = |part: &Tensor| -> Result<Tensor> {
+        let positive = part.clamp(f64::MIN_POSITIVE, f64::INFINITY)?.log()?;
+        part.gt(0.0)?.to_dtype(DType::Bool)?.where_cond(&positive, &part.affine(0.0, NOTHING)?)
+    };
+    let of_part = |part: Tensor| -> Result<[Tensor; 2]> {
+        Ok([sums(&re.add(&log(&part)?)?)?, sums(&re.add(&log(&part.neg()?)?)?)?])
+    };
+    let ([a, b], [c, d]) = (of_part(im.cos()?)?, of_part(im.sin()?)?);
+    let greatest = a.maximum(&b)?.maximum(&c.maximum(&d)?)?.detach();
+    // Where all are -infinity.
+    let greatest = greatest.maximum(f64::MIN)?;
+    let difference = |a: &Tensor, b: &Tensor| a.sub(&greatest)?.exp()?.sub(&b.sub(&greatest)?.exp()?);
+    let (re, im) = (difference(&a, &b)?, difference(&c, &d)?);
+    let logarithm = re.sqr()?.add(&im.sqr()?)?.log()?.affine(0.5, 0.0)?.add(&greatest)?;
+    f::complex(&logarithm, &f::atan2((&im).into(), (&re).into())?)?.to_dtype(x.dtype())
 }
 
 fn samples() -> Vec<Sample> {

@@ -44,6 +44,8 @@ mod _core {
     #[pymodule_export]
     use crate::binding::catalogue::{_shared_results, catalogue};
     #[pymodule_export]
+    use crate::binding::entry::_write_out;
+    #[pymodule_export]
     use crate::binding::intercept::{_disabled_torch_function_impl, _watch, _watch_classes, _watching};
     #[pymodule_export]
     use crate::checkpoint::{_read_checkpoint, _write_checkpoint};

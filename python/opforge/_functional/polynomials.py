@@ -7,6 +7,7 @@ computed in float64; results are of the dtype that both promote to, or of the de
 from __future__ import annotations
 
 from .. import _core as _C
+from .._calls.outputs import takes_out
 
 # The polynomial of degree 1, and that of degree k + 1 from those of degrees k and k - 1.
 _DOUBLED = lambda x, k, p, before: 2 * x * p - before  # noqa: E731
@@ -32,7 +33,7 @@ _NAMES = {
 }
 
 
-def _polynomial(name, input, n, out):
+def _polynomial(name, input, n):
     if not isinstance(input, _C.Tensor) and not isinstance(n, _C.Tensor):
         raise TypeError(f"{name}(): input and n are numbers, expected a tensor as one of them at least")
     x = input if isinstance(input, _C.Tensor) else _C.tensor(input)
@@ -45,8 +46,7 @@ def _polynomial(name, input, n, out):
     x, degree = x.to(_C.float64), n if isinstance(n, _C.Tensor) else _C.tensor(n)
     x, degree = _C.broadcast_tensors(x, degree.to(_C.float64).trunc())
     x = 2 * x - 1 if name.startswith("shifted_") else x
-    result = _of_degree(x, degree, *_RECURRENCES[name.removeprefix("shifted_")]).to(dtype)
-    return result if out is None else out.copy_(result)
+    return _of_degree(x, degree, *_RECURRENCES[name.removeprefix("shifted_")]).to(dtype)
 
 
 def _of_degree(x, degree, first, following):
@@ -62,13 +62,13 @@ def _of_degree(x, degree, first, following):
 
 
 def _named(name):
-    def polynomial(input, n, *, out=None):
-        return _polynomial(name, input, n, out)
+    def polynomial(input, n):
+        return _polynomial(name, input, n)
 
     argument = "2 input - 1" if name.startswith("shifted_") else "input"
     polynomial.__name__ = polynomial.__qualname__ = name
     polynomial.__doc__ = f"The {_NAMES[name.removeprefix('shifted_')]}({argument})."
-    return polynomial
+    return takes_out(polynomial)
 
 
 __all__ = [*_RECURRENCES, *(f"shifted_{name}" for name in _RECURRENCES if name.startswith("chebyshev"))]

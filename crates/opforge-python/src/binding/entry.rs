@@ -1,7 +1,8 @@
 //! One Python name: its overloads, its in-place form, and `out=`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
 
 use opforge::declaration::Value;
 use opforge::functional::{check_out, in_place, write_back};
@@ -246,6 +247,25 @@ fn write_out(
         }
     }
     pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out.get(), result, views))
+}
+
+/// What a function that is written in Python gives, written into its `out`, which is given back.
+#[pyfunction]
+pub fn _write_out<'py>(name: &str, out: Bound<'py, PyAny>, result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    write_out(out.py(), lasting(name), &out, result, true)?;
+    Ok(out)
+}
+
+/// The same name, kept for good: those of functions are few.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.into());
+    names.insert(kept);
+    kept
 }
 
 /// A destination and what it is to hold.

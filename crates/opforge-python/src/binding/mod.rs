@@ -5,7 +5,7 @@ mod bind;
 pub mod catalogue;
 mod convert;
 mod doc;
-mod entry;
+pub mod entry;
 mod export;
 mod forms;
 pub mod intercept;

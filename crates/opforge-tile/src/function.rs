@@ -173,10 +173,27 @@ pub trait Reducer: Copy + Send + Sync + 'static {
     }
 }
 
-/// The mathematics of a reduction of truth values, which are 0 and 1.
-pub trait TruthReducer: Copy + Send + Sync + 'static {
+/// A reduction of truth values, which are 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TruthReducer {
+    /// Whether one of them is true.
+    Any,
+    /// Whether none of them is false.
+    All,
+}
+
+impl TruthReducer {
     /// The result for no elements.
-    const IDENTITY: bool;
+    pub fn identity(self) -> bool {
+        self == TruthReducer::All
+    }
+
     /// Combines two truth values.
-    fn combine<T: Int>(self, a: T, b: T) -> T;
+    #[inline(always)]
+    pub fn combine<T: Int>(self, a: T, b: T) -> T {
+        match self {
+            TruthReducer::Any => a.bit_or(b),
+            TruthReducer::All => a.bit_and(b),
+        }
+    }
 }

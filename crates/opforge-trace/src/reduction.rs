@@ -74,14 +74,14 @@ pub fn reduce<R: Reducer>(
 }
 
 /// As [`reduce`], of whether elements differ from 0.
-pub fn reduce_truth<R: TruthReducer>(r: R, input: DType, output: DType) -> Option<Reduction> {
+pub fn reduce_truth(r: TruthReducer, input: DType, output: DType) -> Option<Reduction> {
     let input = input.compute();
     if !is_traced(input) {
         return None;
     }
     let of = Symbol::<u8>::of;
     Some(Reduction {
-        identity: part(&[], Arithmetic::Fused, |_| Symbol::<u8>::constant(Scalar::Bool(R::IDENTITY)).id),
+        identity: part(&[], Arithmetic::Fused, |_| Symbol::<u8>::constant(Scalar::Bool(r.identity())).id),
         before: part(&[input], Arithmetic::Fused, |x| {
             converted(converted(x[0], input, DType::Bool), DType::Bool, DType::U8)
         }),

@@ -143,6 +143,7 @@ CASES = [
     case("unique", np.unique, TIES),
     case("unique", unique, TIES, return_inverse=True, return_counts=True),
     case("unique", unique, I[:, :1] % 2, dim=0, return_counts=True),
+    case("unique", unique, I.reshape(2, 2, 3) % 2, dim=2),
     case("unique_consecutive", unique_consecutive, TIES),
     case("unique_consecutive", unique_consecutive, TIES, return_counts=True),
 ]

@@ -116,6 +116,7 @@ CASES = [
     *losses("kl_div", lambda x, y: y * (np.log(y) - x), X, P),
     *losses("kl_div", lambda x, y, log_target: np.exp(y) * (y - x), X, Y, log_target=True),
     case("kl_div", lambda x, y, reduction: (y * (np.log(y) - x)).sum() / 4, X, P, reduction="batchmean"),
+    case("kl_div", lambda x, y, reduction: (y * (np.log(y) - x)).sum(), X[:1], P, reduction="batchmean"),
     *losses("poisson_nll_loss", poisson, X, P * 4, full=True),
     case("poisson_nll_loss", reduced(poisson), P, P * 4, log_input=False),
     *losses("gaussian_nll_loss", gaussian, X, Y, P, full=True),

@@ -4,16 +4,28 @@ use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};
 use opforge_runtime::HostKernel;
+use opforge_runtime::parallel::parallel_for;
+use smallvec::SmallVec;
 
-use super::{Plan, check_output};
+use super::plan::{CHUNK, copy_run};
+use super::{Axis, Nest, Plan, Shared, check_output};
+
+/// Bytes of a row from which on its parts are written in order.
+const SHORT: usize = 512;
 
 struct Cat {
     /// Each input's copy and where in the output it goes, in bytes.
     parts: Vec<(Plan, usize)>,
+    rows: Option<Rows>,
 }
 
 impl HostKernel for Cat {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        if let Some(rows) = &self.rows {
+            // SAFETY: rows are made of the parts.
+            unsafe { rows.run(inputs, outputs[0]) };
+            return Ok(());
+        }
         for ((plan, offset), &input) in self.parts.iter().zip(inputs) {
             // SAFETY: the part lies within the output's layout.
             unsafe { plan.run(input, outputs[0].add(*offset)) };
@@ -26,12 +38,69 @@ impl HostKernel for Cat {
     }
 }
 
+/// Rows of the output that are made of a run of each input: written in order, since a row whose parts come one input after the other is fetched from
+/// memory for each.
+struct Rows {
+    count: usize,
+    /// Bytes of the output from row to row.
+    step: isize,
+    runs: Vec<Run>,
+}
+
+/// An input's part of each row.
+struct Run {
+    bytes: usize,
+    /// Bytes of the input from row to row.
+    step: isize,
+    /// Where in the output the first row's part begins, in bytes.
+    offset: usize,
+}
+
+impl Rows {
+    /// The rows, if all parts have the same. Short ones are fetched once in any case, long ones copied as well input by input.
+    fn new<'a>(parts: impl Iterator<Item = (&'a Meta, &'a Meta, usize)>) -> Option<Rows> {
+        let (mut loops, mut runs) = (None, Vec::new());
+        for (input, part, offset) in parts {
+            let (mut nest, size) = (Nest::new(input, part), part.dtype.size_in_bytes());
+            let run = nest.axes.last().copied().filter(|axis| axis.step == [size as isize; 2]);
+            nest.axes.truncate(nest.axes.len() - usize::from(run.is_some()));
+            let &[Axis { len, step: [from, to] }] = nest.axes.as_slice() else { return None };
+            if input.elem_count() == 0 || *loops.get_or_insert((len, to)) != (len, to) {
+                return None;
+            }
+            runs.push(Run { bytes: run.map_or(1, |run| run.len) * size, step: from, offset });
+        }
+        let (count, step) = loops?;
+        (SHORT..=CHUNK).contains(&step.unsigned_abs()).then_some(Rows { count, step, runs })
+    }
+
+    /// # Safety
+    /// As [`HostKernel::run`].
+    unsafe fn run(&self, inputs: &[*const u8], output: *mut u8) {
+        let (inputs, output): (SmallVec<[_; 8]>, _) = (inputs.iter().copied().map(Shared).collect(), Shared(output));
+        let bytes: usize = self.runs.iter().map(|run| run.bytes).sum();
+        let grain = if self.count * bytes < 2 * CHUNK { self.count } else { (CHUNK / bytes).max(1) };
+        parallel_for(self.count, grain, |rows| {
+            for row in rows {
+                for (run, input) in self.runs.iter().zip(&inputs) {
+                    let row = row as isize;
+                    // SAFETY: the row is the input's and the output's, which no other thread writes.
+                    unsafe {
+                        let to = output.get().add(run.offset).offset(row * self.step);
+                        copy_run(input.get().offset(row * run.step), to, run.bytes);
+                    }
+                }
+            }
+        });
+    }
+}
+
 /// The kernel that joins its inputs along `axis`: the output's length there is the sum of theirs, all other lengths are equal.
 ///
 /// # Errors
 /// Shape or dtype mismatch; an axis beyond the rank; an output that overlaps itself.
 pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    let mut parts = Vec::with_capacity(inputs.len());
+    let mut places = Vec::with_capacity(inputs.len());
     let mut start = 0;
     for input in inputs {
         check_output(op, input, output)?;
@@ -49,7 +118,7 @@ pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Re
         let len = input.dims()[axis];
         let layout = output.layout.narrow(axis, start, len)?;
         let offset = (layout.start_offset() - output.layout.start_offset()) * output.dtype.size_in_bytes();
-        parts.push((Plan::new(input, &Meta { dtype: output.dtype, layout }, &[]), offset));
+        places.push((*input, Meta { dtype: output.dtype, layout }, offset));
         start += len;
     }
     if output.dims().get(axis) != Some(&start) {
@@ -60,5 +129,7 @@ pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Re
             format!("length {start} in dim {axis}"),
         ));
     }
-    Ok(Arc::new(Cat { parts }))
+    let rows = Rows::new(places.iter().map(|(input, place, offset)| (*input, place, *offset)));
+    let parts = places.iter().map(|(input, place, offset)| (Plan::new(input, place, &[]), *offset)).collect();
+    Ok(Arc::new(Cat { parts, rows }))
 }

@@ -11,8 +11,8 @@ use super::{Axis, Nest, byte_steps};
 /// Bytes that a thread moves at a time; less than twice as much is not worth sharing.
 pub(super) const CHUNK: usize = 256 << 10;
 
-/// Elements of a row that are moved at a time.
-const LONG_ROW: usize = 1 << 17;
+/// Bytes of a row of elements that are moved at a time.
+const LONG_ROW: usize = 512 << 10;
 
 /// A transposed axis of at most this many elements, which fills no tile, is a loop around the other one.
 const THIN: usize = 4;
@@ -43,10 +43,11 @@ enum Loops {
         nest: Nest<2>,
         bytes: usize,
     },
-    /// Rows of single elements.
+    /// Rows of single elements, of `size` bytes each.
     Rows {
         nest: Nest<2>,
         row: Axis<2>,
+        size: usize,
         copy: CopyRow,
     },
     /// Contiguous along one axis here, along another there.
@@ -108,19 +109,20 @@ impl Plan {
                 Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
                     copy_run(src, dst, *bytes);
                 }),
-                Loops::Rows { nest, row, copy } if row.len > LONG_ROW => {
+                Loops::Rows { nest, row, size, copy } if row.len * size > LONG_ROW => {
                     let (src, dst) = (Shared(src), Shared(dst));
-                    let parts = row.len.div_ceil(LONG_ROW);
+                    let most = LONG_ROW / size;
+                    let parts = row.len.div_ceil(most);
                     parallel_for(nest.count() * parts, 1, |range| {
                         nest.for_each_part(parts, range, |offset, part| {
-                            let first = part * LONG_ROW;
+                            let first = part * most;
                             let at = |t: usize| offset[t] + first as isize * row.step[t];
-                            let row = Axis { len: LONG_ROW.min(row.len - first), ..*row };
+                            let row = Axis { len: most.min(row.len - first), ..*row };
                             copy(src.get().offset(at(0)), dst.get().offset(at(1)), row);
                         });
                     });
                 }
-                Loops::Rows { nest, row, copy } => {
+                Loops::Rows { nest, row, copy, .. } => {
                     let bytes = row.len * row.step[1].unsigned_abs();
                     share(nest, bytes, src, dst, |src, dst| copy(src, dst, *row));
                 }
@@ -145,13 +147,18 @@ impl Loops {
             (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
         }
         let unit = size as isize;
+        if let Some(copy) = nest.axes.last().and_then(|rows| row::mirrored(&row, rows, size))
+            && let Some(rows) = nest.axes.pop()
+        {
+            return Loops::Rows { nest, row: rows, size: size * row.len, copy };
+        }
         // A long row of one element is filled.
         let fills = row.step[0] == 0 && row.len * size >= FILLED;
         let is_column = |a: &Axis<2>| row.step[1] == unit && a.step[0].abs() == unit;
         if let Some(i) = nest.axes.iter().position(is_column).filter(|_| !fills) {
             let column = forwards(nest.axes.remove(i), start);
             if let Some(copy) = row::repeated(&row, &column, size) {
-                return Loops::Rows { nest, row: column, copy };
+                return Loops::Rows { nest, row: column, size, copy };
             }
             if column.len > THIN && row.len > THIN {
                 return Loops::Transpose(Transpose::new(nest, column, row, size));
@@ -160,7 +167,7 @@ impl Loops {
             nest.axes.push(thin);
             row = long;
         }
-        Loops::Rows { nest, row, copy: row::copy(&row, size) }
+        Loops::Rows { nest, row, size, copy: row::copy(&row, size) }
     }
 }
 
@@ -262,6 +269,7 @@ unsafe fn copy_short(src: *const u8, dst: *mut u8, bytes: usize) {
 ///
 /// # Safety
 /// `src` is readable and `dst` writable for `bytes`; they are apart or the same.
+#[inline]
 pub(crate) unsafe fn copy_run(src: *const u8, dst: *mut u8, bytes: usize) {
     /// What vectors are aligned to, and the length of a piece.
     const ALIGNED: usize = 64;

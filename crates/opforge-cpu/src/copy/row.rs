@@ -15,7 +15,7 @@ pub(super) fn copy(row: &Axis<2>, size: usize) -> CopyRow {
     let unit = size as isize;
     #[cfg(target_arch = "x86_64")]
     if row.step == [-unit, unit] && Isa::current() >= Isa::Avx2 {
-        return by_size!(size, T => reversed_by_avx2::<T>);
+        return by_size!(size, T => x86::reversed::<T>);
     }
     by_size!(size, T => copy_row::<T>)
 }
@@ -34,6 +34,20 @@ pub(super) fn repeated(times: &Axis<2>, row: &Axis<2>, size: usize) -> Option<Co
     }
 }
 
+/// The copy of short rows that lie one after another on both sides, each of which is read backwards: of the elements `rows`, which are rows.
+pub(super) fn mirrored(row: &Axis<2>, rows: &Axis<2>, size: usize) -> Option<CopyRow> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (unit, bytes) = (size as isize, row.len * size);
+        let fits = row.step == [-unit, unit] && rows.step == [bytes as isize; 2] && bytes <= x86::VECTOR;
+        if fits && Isa::current() >= Isa::Avx2 {
+            return Some(by_size!(size, T => x86::mirror_rows::<T>));
+        }
+    }
+    let _ = (row, rows, size);
+    None
+}
+
 /// # Safety
 /// As [`CopyRow`].
 unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
@@ -49,6 +63,9 @@ unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
             }
             (src_step, dst_step) if src_step == -size && dst_step == size => {
                 strided::<T>(src, dst, row.len, -size, size)
+            }
+            (src_step, dst_step) if src_step == 2 * size && dst_step == size => {
+                strided::<T>(src, dst, row.len, 2 * size, size)
             }
             (src_step, dst_step) if dst_step == size => strided::<T>(src, dst, row.len, src_step, size),
             (src_step, dst_step) if src_step == size => strided::<T>(src, dst, row.len, size, dst_step),
@@ -70,18 +87,6 @@ unsafe fn strided<T: Copy>(src: *const u8, dst: *mut u8, len: usize, src_step: i
     }
 }
 
-/// A row read backwards, for which AVX2 has a permutation of bytes.
-///
-/// # Safety
-/// As [`CopyRow`], for a row with the steps minus one and one element, on a CPU with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn reversed_by_avx2<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
-    let size = size_of::<T>() as isize;
-    // SAFETY: these are the row's steps.
-    unsafe { strided::<T>(src, dst, row.len, -size, size) }
-}
-
 /// # Safety
 /// As [`CopyRow`], with room for `N` elements side by side at each step of the destination.
 unsafe fn repeat<T: Copy, const N: usize>(src: *const u8, dst: *mut u8, row: Axis<2>) {
@@ -96,4 +101,53 @@ unsafe fn repeat<T: Copy, const N: usize>(src: *const u8, dst: *mut u8, row: Axi
         }
     };
     if row.step[0] == size { write(size) } else { write(row.step[0]) }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128};
+
+    use super::{Axis, strided};
+
+    /// Bytes of a vector.
+    pub const VECTOR: usize = 16;
+
+    /// A row read backwards, for which AVX2 has a permutation of bytes.
+    ///
+    /// # Safety
+    /// As [`CopyRow`](super::CopyRow), for a row with the steps minus one and one element, on a CPU with AVX2.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn reversed<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
+        let size = size_of::<T>() as isize;
+        // SAFETY: these are the row's steps.
+        unsafe { strided::<T>(src, dst, row.len, -size, size) }
+    }
+
+    /// Rows of `T` read backwards, as many at a time as a vector holds.
+    ///
+    /// # Safety
+    /// As [`CopyRow`](super::CopyRow), where elements are rows of at most [`VECTOR`] bytes, one after another on both sides, the source is the last
+    /// element of the first, and the CPU has AVX2.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn mirror_rows<T: Copy>(src: *const u8, dst: *mut u8, rows: Axis<2>) {
+        let (size, bytes) = (size_of::<T>(), rows.step[1] as usize);
+        let (all, turned) = (rows.len * bytes, VECTOR / bytes * bytes);
+        // Where each byte of whole rows comes from; those after them are written again.
+        let place = |at: usize| at / bytes * bytes + (bytes - size - at % bytes / size * size) + at % size;
+        let places: [u8; VECTOR] = std::array::from_fn(|at| if at < turned { place(at) as u8 } else { 0 });
+        let mut done = 0;
+        // SAFETY: vectors lie within the rows; what is left of them is written by elements.
+        unsafe {
+            let (src, places) = (src.sub(bytes - size), _mm_loadu_si128(places.as_ptr().cast()));
+            while done + VECTOR <= all {
+                let vector = _mm_loadu_si128(src.add(done).cast());
+                _mm_storeu_si128(dst.add(done).cast(), _mm_shuffle_epi8(vector, places));
+                done += turned;
+            }
+            for first in (done..all).step_by(bytes) {
+                let (last, size) = (src.add(first + bytes - size), size as isize);
+                strided::<T>(last, dst.add(first), bytes / size as usize, -size, size);
+            }
+        }
+    }
 }

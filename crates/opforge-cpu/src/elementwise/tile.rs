@@ -191,14 +191,20 @@ unsafe fn repeat(tile: *mut u8, nbytes: usize, times: usize) {
 /// # Safety
 /// `tile` holds the elements and is writable for their copies.
 unsafe fn stretch<T: Copy>(tile: *mut u8, count: usize, times: usize) {
+    const RUN: usize = 8;
     let tile = tile.cast::<T>();
     for i in (0..count).rev() {
-        // SAFETY: from the last on, copies are written where nothing is read any more.
+        // SAFETY: from the last on, copies are written where nothing is read any more; the last run ends where the row does.
         unsafe {
-            let value = tile.add(i).read_unaligned();
-            for j in 0..times {
-                tile.add(i * times + j).write_unaligned(value);
+            let (value, row) = (tile.add(i).read_unaligned(), tile.add(i * times));
+            if times < RUN {
+                (0..times).for_each(|j| row.add(j).write_unaligned(value));
+                continue;
             }
+            for j in (0..times - RUN).step_by(RUN) {
+                row.add(j).cast::<[T; RUN]>().write_unaligned([value; RUN]);
+            }
+            row.add(times - RUN).cast::<[T; RUN]>().write_unaligned([value; RUN]);
         }
     }
 }
@@ -234,12 +240,20 @@ unsafe fn copy_row(size: usize, src: *const u8, src_step: isize, dst: *mut u8, d
     /// # Safety
     /// As the outer function.
     unsafe fn copy<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
-        for i in 0..n as isize {
-            // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
-            unsafe {
-                let value = src.offset(i * src_step).cast::<T>().read_unaligned();
-                dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
+        let walk = |src_step: isize, dst_step: isize| {
+            for i in 0..n as isize {
+                // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
+                unsafe {
+                    let value = src.offset(i * src_step).cast::<T>().read_unaligned();
+                    dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
+                }
             }
+        };
+        let size = size_of::<T>() as isize;
+        match [src_step, dst_step] == [2 * size, size] {
+            // Constants, by which vectors are read and every other element of them taken.
+            true => walk(2 * size, size),
+            false => walk(src_step, dst_step),
         }
     }
     // SAFETY: both sides have `n` elements of `size` bytes, `n * size` bytes where they are contiguous.

@@ -117,6 +117,7 @@ impl<E: Accumulator, const N: usize> Lanes for Array<E, N> {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     use super::Lanes;
+    use crate::simd::{store_first_pd, store_first_ps};
     use std::arch::x86_64::*;
     use std::mem::transmute;
 
@@ -132,11 +133,10 @@ pub(super) mod x86 {
                 }
                 #[inline(always)]
                 unsafe fn store_first(self, p: *mut $element, n: usize, add: bool) {
-                    // SAFETY: lanes that are masked off are not accessed.
+                    // SAFETY: lanes after the first `n` are not accessed.
                     unsafe {
-                        let mask = $first(n);
-                        let sum = if add { $add(self, $load_first(mask, p)) } else { self };
-                        $store_first(p, mask, sum);
+                        let sum = if add { $add(self, Self::load_first(p, n)) } else { self };
+                        $store_first(p, n, sum);
                     }
                 }
                 type Element = $element;
@@ -180,7 +180,7 @@ pub(super) mod x86 {
         _mm512_add_ps,
         first_16,
         _mm512_maskz_loadu_ps,
-        _mm512_mask_storeu_ps
+        store_first_of_16
     );
     lanes!(
         __m512d,
@@ -193,7 +193,7 @@ pub(super) mod x86 {
         _mm512_add_pd,
         first_8,
         _mm512_maskz_loadu_pd,
-        _mm512_mask_storeu_pd
+        store_first_of_8
     );
     lanes!(
         __m256,
@@ -206,7 +206,7 @@ pub(super) mod x86 {
         _mm256_add_ps,
         first_of_8,
         load_masked_ps,
-        _mm256_maskstore_ps
+        store_first_ps
     );
     lanes!(
         __m256d,
@@ -219,7 +219,7 @@ pub(super) mod x86 {
         _mm256_add_pd,
         first_of_4,
         load_masked_pd,
-        _mm256_maskstore_pd
+        store_first_pd
     );
 
     /// Sums in f32, and what they are made of: pairs of bf16, as large as an f32.
@@ -273,6 +273,18 @@ pub(super) mod x86 {
     #[inline(always)]
     fn first_8(n: usize) -> __mmask8 {
         (1 << n) - 1
+    }
+    /// # Safety
+    /// This and the next: the CPU has AVX-512, and the first `n` elements, fewer than a register has, are writable.
+    #[inline(always)]
+    unsafe fn store_first_of_16(p: *mut f32, n: usize, v: __m512) {
+        // SAFETY: lanes that are masked off are not accessed.
+        unsafe { _mm512_mask_storeu_ps(p, first_16(n), v) }
+    }
+    #[inline(always)]
+    unsafe fn store_first_of_8(p: *mut f64, n: usize, v: __m512d) {
+        // SAFETY: lanes that are masked off are not accessed.
+        unsafe { _mm512_mask_storeu_pd(p, first_8(n), v) }
     }
     /// # Safety
     /// This and the next: the CPU has AVX2.

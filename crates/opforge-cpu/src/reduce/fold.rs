@@ -311,8 +311,10 @@ pub(super) enum IntOutput {
     /// The input's type.
     Same,
     I64,
-    /// Bool or u8.
-    Byte,
+    /// Bool or u8, of which the bits `turned` are turned over.
+    Byte {
+        turned: u8,
+    },
 }
 
 /// A reduction of integers `T`, accumulated in `A`: `T` itself or i64.
@@ -430,7 +432,7 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
                 match self.output {
                     IntOutput::Same => out.cast::<T>().add(i * out_stride).write(T::from_i64(value)),
                     IntOutput::I64 => out.cast::<i64>().add(i * out_stride).write(value),
-                    IntOutput::Byte => out.add(i * out_stride).write(value as u8),
+                    IntOutput::Byte { turned } => out.add(i * out_stride).write(value as u8 ^ turned),
                 }
             }
         }
@@ -440,7 +442,7 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         match self.output {
             IntOutput::Same => size_of::<T>(),
             IntOutput::I64 => size_of::<i64>(),
-            IntOutput::Byte => 1,
+            IntOutput::Byte { .. } => 1,
         }
     }
 

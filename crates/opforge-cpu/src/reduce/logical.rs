@@ -13,9 +13,9 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Complex inputs, an axis out of range, an output of another size or dtype.
-pub fn reduce_truth<R: TruthReducer>(
+pub fn reduce_truth(
     op: &'static str,
-    reducer: R,
+    reducer: TruthReducer,
     input: &Meta,
     axes: &[usize],
     output: &Meta,
@@ -30,34 +30,36 @@ pub fn reduce_truth<R: TruthReducer>(
     let bits = 8 * input.dtype.size_in_bytes();
     // Floats are seen as integers of the same width, in which only the sign may differ from zero in a zero.
     let counting_bits = if input.dtype.is_float() { u64::MAX >> (65 - bits) } else { u64::MAX };
-    let math = TruthMath { reducer, counting_bits };
+    let inverted = reducer == TruthReducer::All;
+    let (math, output) = (AnyOf { counting_bits, inverted }, IntOutput::Byte { turned: inverted.into() });
     Ok(match bits {
-        8 => prepare(IntFold::<_, u8, u8>::new(math, IntOutput::Byte), plan),
-        16 => prepare(IntFold::<_, u16, u16>::new(math, IntOutput::Byte), plan),
-        32 => prepare(IntFold::<_, u32, u32>::new(math, IntOutput::Byte), plan),
-        _ => prepare(IntFold::<_, u64, u64>::new(math, IntOutput::Byte), plan),
+        8 => prepare(IntFold::<_, u8, u8>::new(math, output), plan),
+        16 => prepare(IntFold::<_, u16, u16>::new(math, output), plan),
+        32 => prepare(IntFold::<_, u32, u32>::new(math, output), plan),
+        _ => prepare(IntFold::<_, u64, u64>::new(math, output), plan),
     })
 }
 
-/// A truth reducer over integers of which some bits count.
+/// Whether any element is true, or if `inverted` any is false, which tells whether all are true: one type, since loops are compiled for each.
 #[derive(Clone, Copy)]
-struct TruthMath<R> {
-    reducer: R,
+struct AnyOf {
+    /// The bits of an element that count.
     counting_bits: u64,
+    inverted: bool,
 }
 
-impl<R: TruthReducer> IntMath for TruthMath<R> {
+impl IntMath for AnyOf {
     #[inline(always)]
     fn identity<T: Int>(self) -> T {
-        T::from_i64(R::IDENTITY.into())
+        T::from_i64(0)
     }
     #[inline(always)]
     fn map<T: Int>(self, x: T) -> T {
-        let (zero, counts) = (T::from_i64(0), x.bit_and(T::from_i64(self.counting_bits as i64)));
-        T::select(counts.eq(zero), zero, T::from_i64(1))
+        let (of_true, of_false) = (T::from_i64((!self.inverted).into()), T::from_i64(self.inverted.into()));
+        T::select(x.bit_and(T::from_i64(self.counting_bits as i64)).eq(T::from_i64(0)), of_false, of_true)
     }
     #[inline(always)]
     fn combine<T: Int>(self, a: T, b: T) -> T {
-        self.reducer.combine(a, b)
+        a.bit_or(b)
     }
 }

@@ -57,6 +57,10 @@ pub fn reduce<R: Reducer>(
         DType::U8 => int::<R, u8, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::U16 => int::<R, u16, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::U32 => int::<R, u32, _>(op, reducer, plan, input.dtype, output.dtype),
+        // Added and multiplied in 64 bits, numbers are the same with a sign and without.
+        DType::U64 if const { matches!(R::INTEGERS, Integers::Widen) } => {
+            int::<R, i64, _>(op, reducer, plan, input.dtype, output.dtype)
+        }
         DType::U64 => int::<R, u64, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::I8 => int::<R, i8, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::I16 => int::<R, i16, _>(op, reducer, plan, input.dtype, output.dtype),
@@ -89,7 +93,8 @@ fn int<R: Reducer, T: Integer, M: IntMath>(
         expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
         Ok(prepare(IntFold::<M, T, T>::new(math, IntOutput::Same), plan))
     } else if const { matches!(R::INTEGERS, Integers::Widen) } {
-        expect_output(op, output, &[T::DTYPE, DType::I64])?;
+        let own = if input == DType::Bool { T::DTYPE } else { input };
+        expect_output(op, output, &[own, DType::I64])?;
         let output = if output == DType::I64 { IntOutput::I64 } else { IntOutput::Same };
         Ok(prepare(IntFold::<M, T, i64>::new(math, output), plan))
     } else {

@@ -117,9 +117,9 @@ impl Space {
     }
 }
 
-/// Up to this length, rows that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does not.
-/// To turn longer ones takes longer than to wait.
-const SHORT: usize = 32;
+/// Up to this length, rows of f32 that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does
+/// not. To turn longer ones, or the few of a vector of f64, takes longer than to wait.
+const SHORT: usize = 16;
 /// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
 const COLUMNS: usize = MAX_LANES;
 
@@ -146,7 +146,10 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
     }
     let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
     let is_flat = space.along.stride[..tensors].iter().all(|&stride| stride == 1);
-    if let Some(next) = space.outer.last().copied().filter(|next| is_flat && len <= SHORT && next.len >= COLUMNS) {
+    let is_turned = |next: &LoopDim<TENSORS>| is_flat && len <= SHORT && next.len >= COLUMNS;
+    if const { size_of::<E::Compute>() == size_of::<f32>() }
+        && let Some(next) = space.outer.last().copied().filter(is_turned)
+    {
         space.outer.pop();
         let tasks = iterations(&space.outer) * next.len.div_ceil(COLUMNS);
         let memory = (tensors + usize::from(F::KEEPS)) * len * MAX_LANES * size;

@@ -21,6 +21,8 @@ pub(super) struct Turned<E, F, const K: usize> {
 impl<E: StoredFloat, F: RowFn<K>, const K: usize> Routine for Turned<E, F, K> {
     type Args = Job;
     type Output = ();
+    // To turn sixteen rows takes longer than to compute them eight at a time.
+    const AVX512: bool = false;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {

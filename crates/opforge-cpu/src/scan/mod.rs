@@ -130,17 +130,26 @@ unsafe fn run<T: Running, C: Combine<T> + Combine<f64>>(
     src: *const u8,
     dst: *mut u8,
 ) {
-    // SAFETY: `n` lanes are valid from the pointers on, each for a walk along its elements.
-    unsafe {
-        match n {
-            LANES => T::walk::<C, LANES>([start::<T, C>(); LANES], lanes, along, src, dst),
-            FAR_LANES => T::walk::<C, FAR_LANES>([start::<T, C>(); FAR_LANES], lanes, along, src, dst),
-            _ => {
-                for lane in 0..n as isize {
-                    let (src, dst) = (src.offset(lane * lanes.step[0]), dst.offset(lane * lanes.step[1]));
-                    T::walk::<C, 1>([start::<T, C>()], lanes, along, src, dst);
+    let mut lane = 0;
+    while lane < n {
+        let at = lane as isize;
+        // SAFETY: `n` lanes are valid from the pointers on, each for a walk along its elements.
+        unsafe {
+            let (src, dst) = (src.offset(at * lanes.step[0]), dst.offset(at * lanes.step[1]));
+            lane += match n - lane {
+                LANES.. => {
+                    T::walk::<C, LANES>([start::<T, C>(); LANES], lanes, along, src, dst);
+                    LANES
                 }
-            }
+                FAR_LANES.. => {
+                    T::walk::<C, FAR_LANES>([start::<T, C>(); FAR_LANES], lanes, along, src, dst);
+                    FAR_LANES
+                }
+                _ => {
+                    T::walk::<C, 1>([start::<T, C>()], lanes, along, src, dst);
+                    1
+                }
+            };
         }
     }
 }

@@ -64,6 +64,8 @@ mod neon;
 mod portable;
 pub(crate) mod stored;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::{store_first_pd, store_first_ps};
 use float::by_lanes;
 pub use float::{FloatElem, Vector, VectorMask};
 pub use int::Integer;

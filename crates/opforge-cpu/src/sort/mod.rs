@@ -23,6 +23,9 @@ use select::{Select, Ways};
 /// What an element costs, in elements of a plain loop.
 const ELEMENT: usize = 4;
 
+/// Rows of at most so many elements are ordered by counting.
+const FEW: usize = 12;
+
 /// The kernel that gives the indices which sort the elements along `axis`, as many of the first as the output has there. It is u32 or i64.
 ///
 /// The order is stable, also descending. NaN counts as larger than every number, and the two zeros as equal.
@@ -93,6 +96,9 @@ impl Order {
         if self.count < self.row.len / 4 {
             return Arc::new(Select { order: self, ways: Ways::of::<T>() });
         }
+        if self.row.len <= FEW {
+            return Arc::new(ArgSort { scratch: 0, order: self, sort: order_few::<T> });
+        }
         Arc::new(ArgSort { scratch: scratch::<T>(self.row.len), order: self, sort: sort_row::<T> })
     }
 }
@@ -154,6 +160,33 @@ unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch:
         look_at(i);
         // SAFETY: the result has an index for each of the first `count` places.
         unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
+    }
+}
+
+/// Orders a few elements by counting those that come before each. No branch depends on a comparison, which a processor would have to guess.
+///
+/// # Safety
+/// Valid for all elements of the row, which are at most [`FEW`].
+unsafe fn order_few<T: Key>(order: &Order, src: *const u8, dst: *mut u8, _: *mut u8) {
+    let row = order.row;
+    let (mut keys, mut places) = ([T::Packed::bits(0); FEW], [0; FEW]);
+    for j in 0..row.len {
+        // SAFETY: `j` is below the row's length.
+        let value = unsafe { src.offset(j as isize * row.step[0]).cast::<T>().read_unaligned() };
+        let key = T::Packed::bits(if order.descending { !value.key() } else { value.key() });
+        let mut place = 0;
+        for i in 0..j {
+            let is_first = usize::from(keys[i] <= key);
+            place += is_first;
+            places[i] += 1 - is_first;
+        }
+        (keys[j], places[j]) = (key, place);
+    }
+    for (i, &place) in places[..row.len].iter().enumerate() {
+        if place < order.count {
+            // SAFETY: the result has an index for each of the first `count` places.
+            unsafe { write_index(order.wide, dst.offset(place as isize * row.step[1]), i as u32) };
+        }
     }
 }
 

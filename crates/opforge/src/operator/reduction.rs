@@ -31,7 +31,7 @@ impl Reduce {
     }
 
     /// What a reducer makes of whether elements differ from 0.
-    pub fn truths(reducer: impl TruthReducer, axes: &[usize]) -> Self {
+    pub fn truths(reducer: TruthReducer, axes: &[usize]) -> Self {
         Reduce { function: Box::new(Truths(reducer)), axes: axes.into() }
     }
 
@@ -72,8 +72,8 @@ impl<R: Reducer> ReduceFn for Numbers<R> {
     }
 }
 
-struct Truths<R>(R);
-impl<R: TruthReducer> ReduceFn for Truths<R> {
+struct Truths(TruthReducer);
+impl ReduceFn for Truths {
     fn trace(&self, input: DType, output: DType, _: usize, _: Arithmetic) -> Option<Reduction> {
         opforge_trace::reduce_truth(self.0, input, output)
     }

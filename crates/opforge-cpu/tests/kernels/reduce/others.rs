@@ -5,26 +5,6 @@ use opforge_tile::forms::{Extreme, Spread};
 
 use super::*;
 
-#[derive(Clone, Copy)]
-struct Any;
-impl TruthReducer for Any {
-    const IDENTITY: bool = false;
-    #[inline(always)]
-    fn combine<T: Int>(self, a: T, b: T) -> T {
-        a.bit_or(b)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct All;
-impl TruthReducer for All {
-    const IDENTITY: bool = true;
-    #[inline(always)]
-    fn combine<T: Int>(self, a: T, b: T) -> T {
-        a.bit_and(b)
-    }
-}
-
 fn over(axes: &[usize], root: bool) -> Spread {
     Spread { axes: axes.to_vec(), correction: Scalar::Int(0), root }
 }
@@ -97,9 +77,11 @@ fn truth_over_all_axes_and_layouts() {
                 let any = |g: &[f64]| f64::from(u8::from(g.iter().any(|&x| x != 0.0)));
                 let all = |g: &[f64]| f64::from(u8::from(g.iter().all(|&x| x != 0.0)));
                 check_kernel(&input, axes, DType::Bool, any, |out| {
-                    Ok(reduce_truth("any", Any, &input.meta, axes, out)?)
+                    Ok(reduce_truth("any", TruthReducer::Any, &input.meta, axes, out)?)
                 });
-                check_kernel(&input, axes, DType::U8, all, |out| Ok(reduce_truth("all", All, &input.meta, axes, out)?));
+                check_kernel(&input, axes, DType::U8, all, |out| {
+                    Ok(reduce_truth("all", TruthReducer::All, &input.meta, axes, out)?)
+                });
             }
         }
     });
@@ -110,7 +92,7 @@ fn negative_zero_is_false_and_nan_is_true() {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let input = Array::contiguous(dtype, &[2, 3], |i| if i == 4 { f64::NAN } else { -0.0 });
         let output = Meta::contiguous(DType::Bool, 2);
-        let kernel = reduce_truth("any", Any, &input.meta, &[1], &output).expect("a valid reduction");
+        let kernel = reduce_truth("any", TruthReducer::Any, &input.meta, &[1], &output).expect("a valid reduction");
         assert_eq!(run(&*kernel, &[&input], &[output])[0].values(), [0.0, 1.0]);
     }
 }

@@ -126,7 +126,7 @@ impl Slices {
         let rows = match dim {
             None => input.reshape((input.elem_count(), 1))?,
             Some(dim) => {
-                let first = input.transpose(0, dim)?;
+                let first = f::movedim(&input, &[dim as i64], &[0])?;
                 let count = first.dims()[0];
                 first.reshape((count, first.elem_count() / count.max(1)))?
             }
@@ -149,9 +149,9 @@ impl Slices {
     fn restore(&self, rows: &Tensor, input: &Tensor) -> Result<Tensor> {
         let Some(dim) = self.dim else { return rows.flatten_all() };
         let mut dims = input.shape().clone().into_dims();
-        dims.swap(0, dim);
-        dims[0] = rows.dims()[0];
-        rows.reshape(dims)?.transpose(0, dim)?.contiguous()
+        dims.remove(dim);
+        dims.insert(0, rows.dims()[0]);
+        f::movedim(&rows.reshape(dims)?, &[0], &[dim as i64])?.contiguous()
     }
 
     /// A number for each row, in the tensor's shape where rows are elements.

@@ -133,7 +133,7 @@ pub fn binary_cross_entropy_with_logits(
 }
 
 /// The divergence of `input`, logarithms of probabilities, from `target`, probabilities, or their logarithms with `log_target`. The
-/// reduction `"batchmean"` divides the sum by the length of the first dimension.
+/// reduction `"batchmean"` divides the sum by the length of the input's first dimension.
 ///
 /// ```
 /// # use opforge::{Device, Tensor, functional as f};
@@ -144,16 +144,14 @@ pub fn binary_cross_entropy_with_logits(
 #[function(*, reduction = "mean", log_target = false)]
 #[python(nn)]
 pub fn kl_div(input: &Tensor, target: &Tensor, reduction: &str, log_target: bool) -> Result<Tensor> {
+    let batch = input.dims().first().copied().unwrap_or(1);
     let (input, target) = f::pair(OP, input, target)?;
     let loss = match log_target {
         true => target.exp()?.mul(&target.sub(&input)?)?,
         false => f::xlogy((&target).into(), (&target).into())?.sub(&target.mul(&input)?)?,
     };
     match reduction {
-        "batchmean" => {
-            let batch = loss.dims().first().copied().unwrap_or(1);
-            loss.sum_all()?.affine(1.0 / batch as f64, 0.0)
-        }
+        "batchmean" => loss.sum_all()?.affine(1.0 / batch as f64, 0.0),
         other => reduced(OP, loss, other),
     }
 }

@@ -9,22 +9,13 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Truth<const ALL: bool>;
 
-impl<const ALL: bool> TruthReducer for Truth<ALL> {
-    const IDENTITY: bool = ALL;
-
-    #[inline(always)]
-    fn combine<T: Int>(self, a: T, b: T) -> T {
-        if ALL { a.bit_and(b) } else { a.bit_or(b) }
-    }
-}
-
 impl<const ALL: bool> Reduction for Truth<ALL> {
     const NAME: &'static str = if ALL { "all" } else { "any" };
     const DIFFERENTIABLE: bool = false;
     const ROLE: Role = if ALL { Role::All } else { Role::Any };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::truths(*self, axes)))
+        Ok(Lowering::Reduce(Reduce::truths(if ALL { TruthReducer::All } else { TruthReducer::Any }, axes)))
     }
 
     fn dtype(&self, input: DType) -> DType {

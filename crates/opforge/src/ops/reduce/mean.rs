@@ -1,8 +1,6 @@
 //! `mean(x, dims)`: the mean over dimensions.
 
-use opforge_tile::Reducer;
-
-use super::sum::Sum;
+use super::sum::{Sum, Total};
 use super::var::widened;
 use crate::Dims;
 use crate::functional::reduced;
@@ -12,26 +10,11 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Mean;
 
-impl Reducer for Mean {
-    #[inline(always)]
-    fn identity(self) -> f64 {
-        0.0
-    }
-    #[inline(always)]
-    fn combine<V: Float>(self, a: V, b: V) -> V {
-        a + b
-    }
-    #[inline(always)]
-    fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        acc / V::splat(count)
-    }
-}
-
 impl Reduction for Mean {
     const NAME: &'static str = "mean";
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Total { mean: true }, axes)))
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

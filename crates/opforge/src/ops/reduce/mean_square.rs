@@ -1,8 +1,7 @@
 //! `mean_square(x, dims)`: the mean of squares over dimensions.
 
-use opforge_tile::Reducer;
-
 use super::mean::Mean;
+use super::norm2::Squares;
 use super::var::widened;
 use crate::functional::reduced;
 use crate::ops::prelude::*;
@@ -11,31 +10,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct MeanSquare;
 
-impl Reducer for MeanSquare {
-    #[inline(always)]
-    fn identity(self) -> f64 {
-        0.0
-    }
-    #[inline(always)]
-    fn map<V: Float>(self, x: V) -> V {
-        x * x
-    }
-    #[inline(always)]
-    fn combine<V: Float>(self, a: V, b: V) -> V {
-        a + b
-    }
-    #[inline(always)]
-    fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        acc / V::splat(count)
-    }
-}
-
 impl Reduction for MeanSquare {
     const NAME: &'static str = "mean_square";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: 0 };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Squares { mean: true }, axes)))
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

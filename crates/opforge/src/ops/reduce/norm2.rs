@@ -11,7 +11,13 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Norm2;
 
-impl Reducer for Norm2 {
+/// The mean of squares if `mean`, else the square root of their sum: one type, since loops are compiled for each.
+#[derive(Clone, Copy)]
+pub(super) struct Squares {
+    pub mean: bool,
+}
+
+impl Reducer for Squares {
     #[inline(always)]
     fn identity(self) -> f64 {
         0.0
@@ -25,8 +31,8 @@ impl Reducer for Norm2 {
         a + b
     }
     #[inline(always)]
-    fn finish<V: Float>(self, acc: V, _: f64) -> V {
-        acc.sqrt()
+    fn finish<V: Float>(self, acc: V, count: f64) -> V {
+        if self.mean { acc / V::splat(count) } else { acc.sqrt() }
     }
 }
 
@@ -35,7 +41,7 @@ impl Reduction for Norm2 {
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Squares { mean: false }, axes)))
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

@@ -14,7 +14,13 @@ pub struct Sum {
     pub widen: bool,
 }
 
-impl Reducer for Sum {
+/// The total of all elements, divided by their number if `mean`: one type, since loops are compiled for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Total {
+    pub mean: bool,
+}
+
+impl Reducer for Total {
     const INTEGERS: Integers = Integers::Widen;
 
     #[inline(always)]
@@ -24,6 +30,10 @@ impl Reducer for Sum {
     #[inline(always)]
     fn combine<V: Float>(self, a: V, b: V) -> V {
         a + b
+    }
+    #[inline(always)]
+    fn finish<V: Float>(self, acc: V, count: f64) -> V {
+        if self.mean { acc / V::splat(count) } else { acc }
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {
@@ -36,7 +46,7 @@ impl Reduction for Sum {
     const ROLE: Role = Role::Sum;
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Total { mean: false }, axes)))
     }
 
     fn dtype(&self, input: DType) -> DType {

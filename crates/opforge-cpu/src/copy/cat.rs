@@ -8,7 +8,7 @@ use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
 use super::plan::{CHUNK, copy_run};
-use super::{Axis, Nest, Plan, Shared, check_output};
+use super::{Axis, Nest, Plan, Shared, check_output, far};
 
 /// Bytes of a row from which on its parts are written in order.
 const SHORT: usize = 512;
@@ -80,17 +80,23 @@ impl Rows {
         let (inputs, output): (SmallVec<[_; 8]>, _) = (inputs.iter().copied().map(Shared).collect(), Shared(output));
         let bytes: usize = self.runs.iter().map(|run| run.bytes).sum();
         let grain = if self.count * bytes < 2 * CHUNK { self.count } else { (CHUNK / bytes).max(1) };
+        let is_far = self.count * bytes >= far::FAR;
         parallel_for(self.count, grain, |rows| {
             for row in rows {
                 for (run, input) in self.runs.iter().zip(&inputs) {
                     let row = row as isize;
                     // SAFETY: the row is the input's and the output's, which no other thread writes.
                     unsafe {
+                        let from = input.get().offset(row * run.step);
                         let to = output.get().add(run.offset).offset(row * self.step);
-                        copy_run(input.get().offset(row * run.step), to, run.bytes);
+                        match is_far && run.bytes >= far::RUN {
+                            true => far::copy(from, to, run.bytes),
+                            false => copy_run(from, to, run.bytes),
+                        }
                     }
                 }
             }
+            far::finish();
         });
     }
 }

@@ -2,6 +2,7 @@
 
 mod cat;
 mod extend;
+mod far;
 mod nest;
 mod plan;
 mod row;

@@ -3,6 +3,7 @@
 use opforge_core::Meta;
 use opforge_runtime::parallel::parallel_for;
 
+use super::far;
 use super::row::{self, CopyRow};
 use super::transpose::Transpose;
 
@@ -23,7 +24,7 @@ const FILLED: usize = 64;
 /// Rows of at most this many bytes are moved as single elements where their length is that of one.
 const WIDEST_ELEMENT: usize = 16;
 
-/// The longest runs that [`copy_short`] copies.
+/// The longest runs that [`share_short`] copies.
 const SHORT_RUN: usize = 64;
 
 /// How to copy between two layouts, decided from their strides.
@@ -103,9 +104,14 @@ impl Plan {
             match &self.loops {
                 Loops::Empty => {}
                 Loops::Flat => copy_flat(src, dst, self.bytes),
-                Loops::Runs { nest, bytes } if *bytes <= SHORT_RUN => share(nest, *bytes, src, dst, |src, dst| {
-                    copy_short(src, dst, *bytes);
-                }),
+                Loops::Runs { nest, bytes } if *bytes <= SHORT_RUN => share_short(nest, *bytes, src, dst),
+                Loops::Runs { nest, bytes } if *bytes >= far::RUN && self.bytes >= far::FAR => {
+                    let (src, dst) = (Shared(src), Shared(dst));
+                    parallel_for(nest.count(), (CHUNK / bytes).max(1), |range| {
+                        nest.for_each(range, |[s, d]| far::copy(src.get().offset(s), dst.get().offset(d), *bytes));
+                        far::finish();
+                    });
+                }
                 Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
                     copy_run(src, dst, *bytes);
                 }),
@@ -234,32 +240,33 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
     });
 }
 
-/// Copies a few bytes by two loads, which overlap where there are fewer than they hold: a call of the C library's function takes longer.
+/// [`share`] of runs of 1 to [`SHORT_RUN`] bytes, each copied by two loads, which overlap where there are fewer bytes than they hold: a call of the C
+/// library's function takes longer.
 ///
 /// # Safety
-/// As [`copy_run`], of 1 to [`SHORT_RUN`] bytes.
-#[inline(always)]
-unsafe fn copy_short(src: *const u8, dst: *mut u8, bytes: usize) {
+/// As [`share`], of runs that are apart or the same.
+unsafe fn share_short(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8) {
     /// # Safety
-    /// As [`copy_run`], of at least `N` and at most `2 * N` bytes.
-    #[inline(always)]
-    unsafe fn by_two<const N: usize>(src: *const u8, dst: *mut u8, bytes: usize) {
-        // SAFETY: both ends of the run hold `N` bytes. All is read before anything is written, so that both sides may be the same.
+    /// As the outer function, of at least `N` and at most `2 * N` bytes.
+    unsafe fn by_two<const N: usize>(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8) {
+        // SAFETY: both ends of a run hold `N` bytes. All is read before anything is written, so that both sides may be the same.
         unsafe {
-            let (first, last) = (src.cast::<[u8; N]>().read(), src.add(bytes - N).cast::<[u8; N]>().read());
-            dst.cast::<[u8; N]>().write(first);
-            dst.add(bytes - N).cast::<[u8; N]>().write(last);
+            share(nest, bytes, src, dst, |src, dst| {
+                let (first, last) = (src.cast::<[u8; N]>().read(), src.add(bytes - N).cast::<[u8; N]>().read());
+                dst.cast::<[u8; N]>().write(first);
+                dst.add(bytes - N).cast::<[u8; N]>().write(last);
+            });
         }
     }
-    // SAFETY: the arm's number of bytes fits the run.
+    // SAFETY: the arm's number of bytes fits the runs.
     unsafe {
         match bytes {
-            33.. => by_two::<32>(src, dst, bytes),
-            17..=32 => by_two::<16>(src, dst, bytes),
-            9..=16 => by_two::<8>(src, dst, bytes),
-            5..=8 => by_two::<4>(src, dst, bytes),
-            3..=4 => by_two::<2>(src, dst, bytes),
-            _ => by_two::<1>(src, dst, bytes),
+            33.. => by_two::<32>(nest, bytes, src, dst),
+            17..=32 => by_two::<16>(nest, bytes, src, dst),
+            9..=16 => by_two::<8>(nest, bytes, src, dst),
+            5..=8 => by_two::<4>(nest, bytes, src, dst),
+            3..=4 => by_two::<2>(nest, bytes, src, dst),
+            _ => by_two::<1>(nest, bytes, src, dst),
         }
     }
 }

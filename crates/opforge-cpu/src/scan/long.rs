@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use opforge_core::Result;
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
+use smallvec::SmallVec;
 
 use super::{Combine, Running, Sums, looking};
 use crate::copy::{Axis, Nest, Shared};
@@ -99,32 +100,35 @@ where
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
         let mut sums = [Sums::START; MOST_ROWS * SEGMENTS];
         let totals = Shared(sums.as_mut_ptr());
-        let rows = self.rows.count();
-        parallel_for(rows * SEGMENTS, 1, |range| {
-            let mut at = range.start;
-            self.rows.for_each_part(SEGMENTS, range, |[from, _], i| {
+        let mut rows: SmallVec<[[isize; 2]; MOST_ROWS]> = SmallVec::new();
+        self.rows.for_each(0..self.rows.count(), |row| rows.push(row));
+        // Rows whose elements lie between each other's share lines of the cache: a segment of all of them is one thread's.
+        let is_interleaved = self.rows.axes.last().is_some_and(|row| row.step[1].abs() < self.along.step[1].abs());
+        let together = if is_interleaved { rows.len() } else { 1 };
+        parallel_for(SEGMENTS * rows.len(), together, |range| {
+            for (i, row) in range.map(|task| (task / rows.len(), task % rows.len())) {
                 let (segment, len) = self.segment(i);
-                let first = from + (i * segment) as isize * self.along.step[0];
+                let first = rows[row][0] + (i * segment) as isize * self.along.step[0];
                 // SAFETY: the segment is the row's, and the total its own.
-                unsafe { *totals.get().add(at) = self.total(src.get().wrapping_offset(first), len) };
-                at += 1;
-            });
+                unsafe {
+                    *totals.get().add(row * SEGMENTS + i) = self.total(src.get().wrapping_offset(first), len);
+                }
+            }
         });
-        for row in sums[..rows * SEGMENTS].chunks_mut(SEGMENTS) {
+        for row in sums[..rows.len() * SEGMENTS].chunks_mut(SEGMENTS) {
             let mut before = Sums::START;
             for sum in row {
                 before = Sums::combine(std::mem::replace(sum, before), before);
             }
         }
-        parallel_for(rows * SEGMENTS / SIDE_BY_SIDE, 1, |range| {
-            let mut at = range.start * SIDE_BY_SIDE;
-            self.rows.for_each_part(SEGMENTS / SIDE_BY_SIDE, range, |[from, to], part| {
-                let starts = std::array::from_fn(|i| sums[at + i]);
+        parallel_for(SEGMENTS / SIDE_BY_SIDE * rows.len(), together, |range| {
+            for (part, row) in range.map(|task| (task / rows.len(), task % rows.len())) {
+                let (first, [from, to]) = (part * SIDE_BY_SIDE, rows[row]);
+                let starts = std::array::from_fn(|i| sums[row * SEGMENTS + first + i]);
                 let (src, dst) = (src.get().wrapping_offset(from), dst.get().wrapping_offset(to));
                 // SAFETY: the row is the tensors', and nobody else writes these segments.
-                unsafe { self.write(src, dst, part * SIDE_BY_SIDE, starts) };
-                at += SIDE_BY_SIDE;
-            });
+                unsafe { self.write(src, dst, first, starts) };
+            }
         });
         Ok(())
     }

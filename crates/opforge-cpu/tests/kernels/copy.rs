@@ -130,6 +130,18 @@ fn flips() {
 }
 
 #[test]
+fn short_rows_read_backwards() {
+    for dtype in DTYPES {
+        for rows in [2, 7, 50_000] {
+            for n in 2..=9 {
+                let output = Meta::contiguous(dtype, [rows, n]);
+                check(&output, &output, &[1]);
+            }
+        }
+    }
+}
+
+#[test]
 fn runs_of_every_length() {
     for n in 1..=70 {
         let (rows, wide) = (Layout::contiguous([5, n]), Layout::contiguous([5, 75]).narrow(1, 3, n).unwrap());
@@ -281,6 +293,29 @@ fn cats() {
             }
         }
     }
+}
+
+/// Rows that are written in order, of runs of any alignment: of an output that is smaller and larger than what is written past the caches.
+#[test]
+fn cats_of_long_rows() {
+    for (rows, parts) in [(3, [7, 2041, 120]), (1500, [7, 1300, 200]), (600, [1024, 2048, 1024])] {
+        let output = Meta::contiguous(DType::F32, [rows, parts.iter().sum()]);
+        let source = Layout::contiguous([rows, 4096]);
+        let metas = parts.map(|n| meta(DType::F32, source.narrow(1, 5 % (n + 1), n).unwrap()));
+        let data = pattern(source.span() * 4);
+        let kernel = cat("cat", &metas.each_ref(), 1, &output).unwrap();
+        let got = run(&*kernel, &metas.each_ref().map(|m| (data.as_slice(), m)), &output);
+        let mut expected = Vec::with_capacity(got.len());
+        for row in 0..rows {
+            for m in &metas {
+                let first = 4 * (m.layout.start_offset() + row * 4096);
+                expected.extend_from_slice(&data[first..first + 4 * m.dims()[1]]);
+            }
+        }
+        assert!(got == expected, "{rows} rows of {parts:?}");
+    }
+    let wide = Layout::contiguous([1100, 4096]).narrow(1, 5, 2100).unwrap();
+    check(&meta(DType::F32, wide), &Meta::contiguous(DType::F32, [1100, 2100]), &[]);
 }
 
 #[test]

@@ -52,6 +52,23 @@ fn long_rows_in_segments() -> Result<()> {
     Ok(())
 }
 
+/// Columns, whose elements lie between each other's: few long ones in segments, others as many side by side as are left.
+#[test]
+fn columns_of_every_number() -> Result<()> {
+    for (len, columns) in [1, 3, 5, 8, 31].into_iter().flat_map(|n| [(70, n), (8199, n)]) {
+        let input = Array::contiguous(DType::F32, &[len, columns], |i| (noise(i) * 3.0).round());
+        let output = Meta::contiguous(DType::F32, (len, columns));
+        let kernel = scan("cumsum", Scan { running: form::Running::Sum, axis: 0 }, &input.meta, &output)?;
+        let sums = run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values();
+        let mut expected = input.values();
+        for i in columns..expected.len() {
+            expected[i] += expected[i - columns];
+        }
+        assert_eq!(sums, expected, "{columns} columns of {len}");
+    }
+    Ok(())
+}
+
 #[test]
 fn places_of_extremes() -> Result<()> {
     let input = Array::new(DType::F32, opforge_core::Layout::contiguous(6), |i| [1.0, 3.0, 3.0, 2.0, f64::NAN, 9.0][i]);

@@ -28,12 +28,15 @@ fn every_dtype_sorts_stably() -> Result<()> {
             d if d.is_signed() => (noise(i) * 9.0).round(),
             _ => (noise(i) * 9.0).round().abs(),
         };
-        let input = Array::contiguous(dtype, &[100], value);
-        for (index, descending) in [(DType::U32, false), (DType::I64, true), (DType::U32, true)] {
-            let output = Meta::contiguous(index, 100);
-            let kernel = arg_sort("arg_sort", &input.meta, 0, descending, &output)?;
-            let order = run(&*kernel, &[&input], &[output])[0].values();
-            assert_eq!(order, expected(&input.values(), descending), "{dtype} descending {descending}");
+        // Short rows are sorted in a way of their own.
+        for len in [100, 13, 12, 7, 1] {
+            let input = Array::contiguous(dtype, &[len], value);
+            for (index, descending) in [(DType::U32, false), (DType::I64, true), (DType::U32, true)] {
+                let output = Meta::contiguous(index, len);
+                let kernel = arg_sort("arg_sort", &input.meta, 0, descending, &output)?;
+                let order = run(&*kernel, &[&input], &[output])[0].values();
+                assert_eq!(order, expected(&input.values(), descending), "{len} of {dtype} descending {descending}");
+            }
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! How to copy between two layouts, decided from their strides.
 
 use opforge_core::Meta;
-use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::parallel::{num_threads, parallel_for};
 
 use super::far;
 use super::row::{self, CopyRow};
@@ -219,10 +219,12 @@ unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step
         // SAFETY: offsets are the nest's, for all of which the pointers are valid; steps write disjoint places.
         nest.for_each(range, |[s, d]| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
     };
-    if count.saturating_mul(bytes) < 2 * CHUNK {
+    let chunks = count.saturating_mul(bytes) / CHUNK;
+    if chunks < 2 {
         return work(0..count);
     }
-    parallel_for(count, (CHUNK / bytes).max(1), work);
+    // As many for each thread: of three chunks one of two threads would have two.
+    parallel_for(count, count.div_ceil(chunks.next_multiple_of(num_threads())), work);
 }
 
 /// # Safety

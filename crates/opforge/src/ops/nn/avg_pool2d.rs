@@ -6,7 +6,7 @@ use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
 use crate::functional as f;
 use crate::ops::prelude::*;
-use crate::ops::reduce::sum::Total;
+use crate::ops::reduce::sum::mean_over;
 
 /// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
@@ -40,7 +40,7 @@ impl Operator for AvgPool {
         let &AvgPool { average, spatial, gradient, .. } = self;
         let is_mean = !gradient && !matches!(average.divisor, Divisor::Number(_));
         if let (true, Some(axes)) = (is_mean, whole_planes(average.windows, spatial, inputs[0], outputs[0])) {
-            return Ok(Lowering::Reduce(Reduce::numbers(Total { mean: true }, &axes)));
+            return mean_over(self.name(), inputs[0], &axes);
         }
         Ok(Lowering::Windowed(Windowed::Average { average, spatial, gradient }))
     }

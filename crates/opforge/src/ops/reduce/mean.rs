@@ -1,6 +1,6 @@
 //! `mean(x, dims)`: the mean over dimensions.
 
-use super::sum::{Sum, Total};
+use super::sum::{Sum, mean_over};
 use super::var::widened;
 use crate::Dims;
 use crate::functional::reduced;
@@ -13,8 +13,8 @@ pub struct Mean;
 impl Reduction for Mean {
     const NAME: &'static str = "mean";
 
-    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(Total { mean: true }, axes)))
+    fn lower(&self, input: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        mean_over(Self::NAME, input, axes)
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

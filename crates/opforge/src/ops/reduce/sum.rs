@@ -16,8 +16,17 @@ pub struct Sum {
 
 /// The total of all elements, divided by their number if `mean`: one type, since loops are compiled for each.
 #[derive(Clone, Copy)]
-pub(crate) struct Total {
-    pub mean: bool,
+struct Total {
+    mean: bool,
+}
+
+/// The mean over axes.
+///
+/// # Errors
+/// Integers and truth values: of those there are totals alone.
+pub(crate) fn mean_over(op: &'static str, input: &Meta, axes: &[usize]) -> Result<Lowering> {
+    ensure(!input.dtype.is_int() && input.dtype != DType::Bool, || Error::UnsupportedDTypeForOp(input.dtype, op))?;
+    Ok(Lowering::Reduce(Reduce::numbers(Total { mean: true }, axes)))
 }
 
 impl Reducer for Total {

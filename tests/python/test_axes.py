@@ -40,8 +40,7 @@ def along(function, names, arguments, dim):
     first, rest = arguments[:place], arguments[place:]
     try:
         result = function(*first, dim=dim, **dict(zip(names[place + 1:], rest)))
-    # Functions that are written in Python find by its attributes what is no tensor.
-    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError):
+    except (RuntimeError, TypeError, ValueError, IndexError):
         return None
     return [result] if isinstance(result, torch.Tensor) else [t for t in result if isinstance(t, torch.Tensor)]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from .. import _core
 from .._tensors.layouts import creates
 from .._tensors.size import Size
+from .arguments import name_arguments
 
 
 def in_place(name):
@@ -202,3 +203,6 @@ def _window(length, periodic, shape, dtype, device, requires_grad):
     times = _core.arange(length, dtype=_core.float64, device=device) / max(steps, 1)
     values = shape(times) if length > 1 else _core.ones_like(times)
     return values.to(dtype or _core.get_default_dtype()).requires_grad_(requires_grad)
+
+
+name_arguments(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.outputs import takes_out
 
 
@@ -27,7 +28,7 @@ def _copied(view):
 @_copies
 def alias_copy(input):
     """A copy."""
-    return input
+    return input.view_as(input)
 
 
 @_copies
@@ -175,3 +176,6 @@ def unsafe_split(input, split_size, dim=0):
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
     """[`split`]: views, which may be changed in place."""
     return input.split(list(split_sizes), dim)
+
+
+name_arguments(globals())

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.intercept import shown
 from .._calls.outputs import takes_out
 from ..autograd.grad_mode import no_grad
@@ -171,3 +172,6 @@ def _exchanged(X, i, j):
     order = list(range(len(X)))
     order[i], order[j] = j, i
     return X[order]
+
+
+name_arguments(globals())

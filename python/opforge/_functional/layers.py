@@ -5,6 +5,7 @@ too."""
 from __future__ import annotations
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.outputs import takes_out
 from ..nn import functional as F
 
@@ -263,3 +264,6 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     """The gradient of `log_softmax` along `dim` by its argument, which had a dtype."""
     return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+
+
+name_arguments(globals())

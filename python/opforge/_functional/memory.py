@@ -9,6 +9,7 @@ import warnings
 from typing import NamedTuple
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.intercept import shown
 from .._calls.outputs import takes_out
 from .._tensors.layouts import creates
@@ -258,3 +259,6 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     left = A.mT if transpose else A
     solution = _C.linalg.solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
     return _TriangularSolve(solution, A.clone())
+
+
+name_arguments(globals())

@@ -7,6 +7,7 @@ computed in float64; results are of the dtype that both promote to, or of the de
 from __future__ import annotations
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.outputs import takes_out
 
 # The polynomial of degree 1, and that of degree k + 1 from those of degrees k and k - 1.
@@ -73,3 +74,6 @@ def _named(name):
 
 __all__ = [*_RECURRENCES, *(f"shifted_{name}" for name in _RECURRENCES if name.startswith("chebyshev"))]
 globals().update({name: _named(name) for name in __all__})
+
+
+name_arguments(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 
 
 def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
@@ -63,3 +64,6 @@ def _check(a, b, offs, bias):
 def _grouped_mm(input, mat2, offs=None, bias=None, out_dtype=None):
     """[`grouped_mm`]."""
     return grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
+name_arguments(globals())

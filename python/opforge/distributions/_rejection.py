@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .. import _core as _C
+from .._calls.arguments import names_arguments
 
 
 def until_accepted(propose, *parameters):
@@ -31,6 +32,7 @@ def piecewise(condition, if_true, if_false, *vectors):
     return result
 
 
+@names_arguments
 def binomial(count, prob, generator=None):
     """How many of `count` trials succeed, each with probability `prob`: of the dtype of `count`, for tensors that broadcast. NaN for counts
     below 0 and probabilities outside of 0 to 1."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 
 
 def _with_dtype(input, dtype):
@@ -180,3 +181,6 @@ def cumsum(input, dim, *, dtype=None, mask=None):
 def cumprod(input, dim, *, dtype=None, mask=None):
     """Running products along `dim`."""
     return _filled(_with_dtype(input, dtype), mask, 1).cumprod(dim)
+
+
+name_arguments(globals())

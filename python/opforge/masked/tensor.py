@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from .. import _core as _C
+from .._calls.arguments import names_arguments
 from . import functions
 
 _UNARY = """
@@ -138,11 +139,13 @@ for _name in ("add", "sub", "mul", "truediv", "pow"):
     _define(f"__r{_name}__", _binary(_name, lambda x, y, f=_reflected: f(y, x)), f"`{_name}` of a number and the elements.")
 
 
+@names_arguments
 def masked_tensor(data, mask, requires_grad=False):
     """A masked tensor of a copy of `data`, which has no history."""
     return MaskedTensor(data.detach().clone(), mask.clone(), requires_grad)
 
 
+@names_arguments
 def as_masked_tensor(data, mask):
     """A masked tensor of `data` itself, through which gradients flow."""
     return MaskedTensor(data, mask)

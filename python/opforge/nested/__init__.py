@@ -12,6 +12,7 @@ are kept as parts.
 from __future__ import annotations
 
 from .. import _core
+from .._calls.arguments import names_arguments as _names_arguments
 from .._tensors.layouts import jagged, strided
 from ..nn.functional import pad
 from ._tensor import NestedTensor, nest
@@ -51,7 +52,11 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     """A nested tensor of copies of tensors, which gradients flow to; of a dense tensor, its entries along the first dimension."""
     if isinstance(ts, NestedTensor):
         return ts if dtype is None else ts.to(dtype)
-    parts = [part.clone() if dtype is None else part.to(dtype, copy=True) for part in (ts.unbind() if isinstance(ts, _core.Tensor) else ts)]
+    parts = list(ts.unbind() if isinstance(ts, _core.Tensor) else ts)
+    strange = next((part for part in parts if not isinstance(part, _core.Tensor)), None)
+    if strange is not None:
+        raise TypeError(f"as_nested_tensor(): argument 'ts' holds a {type(strange).__name__}, expected tensors")
+    parts = [part.clone() if dtype is None else part.to(dtype, copy=True) for part in parts]
     parts = parts if device is None else [part.to(device) for part in parts]
     return nest(parts, _checked("as_nested_tensor", parts, layout), dtype)
 
@@ -73,6 +78,7 @@ def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=Non
     return nest(parts, _checked("nested_tensor_from_jagged", parts, jagged))
 
 
+@_names_arguments
 def narrow(tensor, dim, start, length, layout=strided):
     """The rows `start[i]` to `start[i] + length[i]` of each entry of a dense tensor, as copies; `dim` is 1."""
     if dim != 1:
@@ -82,6 +88,7 @@ def narrow(tensor, dim, start, length, layout=strided):
     return nest(parts, _checked("narrow", parts, layout))
 
 
+@_names_arguments
 def masked_select(tensor, mask):
     """The elements of each entry of a dense tensor where the mask is true, with the layout `jagged`."""
     mask = mask.expand(tensor.shape)

@@ -6,6 +6,7 @@ import functools
 import math
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments
 from .._calls.intercept import shown
 
 _nn = _C.nn
@@ -146,3 +147,6 @@ def upsample_nearest(input, size=None, scale_factor=None):
 def upsample_bilinear(input, size=None, scale_factor=None):
     """[`interpolate`] bilinearly with aligned corners."""
     return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+name_arguments(globals())

@@ -6,6 +6,7 @@ from .. import _core as _C
 
 globals().update((name, getattr(_C.nn, name)) for name in dir(_C.nn) if not name.startswith("_"))
 
+from .._calls.arguments import names_arguments as _names_arguments  # noqa: E402
 from ._attention_helpers import (  # noqa: E402, F401
     _canonical_mask,
     _get_softmax_dim,
@@ -66,8 +67,8 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 
 
 def _implicit_dim(input):
-    """The dimension that softmax takes if none is named."""
-    return 0 if input.dim() in (0, 1, 3) else 1
+    """The dimension that softmax takes if none is named; any for what is no tensor, which softmax itself refuses."""
+    return 0 if getattr(input, "ndim", 0) in (0, 1, 3) else 1
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
@@ -85,6 +86,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _C.nn.log_softmax(input, _implicit_dim(input) if dim is None else dim, dtype=dtype)
 
 
+@_names_arguments
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """Connectionist temporal classification (Graves et al., 2006); the lengths are tensors or sequences of integers."""
     input_lengths, target_lengths = (
@@ -94,6 +96,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return _C.nn.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
+@_names_arguments
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
@@ -112,6 +115,7 @@ def triplet_margin_with_distance_loss(
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
+@_names_arguments
 def linear_cross_entropy(
     input,
     linear_weight,

@@ -7,6 +7,7 @@ import math
 import warnings
 
 from .. import _core as _C
+from .._calls.arguments import name_arguments as _name_arguments
 from ..autograd.grad_mode import no_grad
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
@@ -184,6 +185,8 @@ def _without_underscore(fill):
 
     return older
 
+
+_name_arguments(globals())
 
 uniform, normal, constant, eye, dirac = map(_without_underscore, (uniform_, normal_, constant_, eye_, dirac_))
 xavier_uniform, xavier_normal = map(_without_underscore, (xavier_uniform_, xavier_normal_))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._calls.arguments import names_arguments
 from .._tensors.layouts import layout as _layout
 from .._tensors.layouts import sparse_coo, sparse_csc, sparse_csr
 from ._coo import SparseTensor, coo, like
@@ -51,6 +52,7 @@ def to_sparse_csc(self, dense_dim=None):
     return to_sparse(self, layout=sparse_csc)
 
 
+@names_arguments
 def sparse_mask(self, mask):
     """The elements at the places of a sparse tensor of the same shape."""
     if not isinstance(mask, SparseTensor) or tuple(mask.shape) != tuple(self.shape):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from ... import _core as _C
+from ..._calls.arguments import name_arguments as _name_arguments
 
 
 class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])):
@@ -197,3 +198,6 @@ def pack_sequence(sequences, enforce_sorted=True):
 def unpack_sequence(packed_sequences):
     """Undoes [`pack_sequence`]."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
+
+
+_name_arguments(globals())

@@ -8,19 +8,26 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-cuda test-wgpu bench bench-gpu lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-python compare-mindspore compare-packages compare-pytorch
+.PHONY: demo test test-cuda test-wgpu bench bench-gpu lint fmt doc loom memcheck callgrind fuzz tools develop wheel wheel-wgpu generate check-generated test-rust test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
 	$(BIN)/python demo/main.py
 
+# All is built first; then Rust's tests run beside Python's.
+test: tools lint doc
+	$(TEST_KERNELS) --no-run
+	$(TEST_CRATES) --no-run
+	$(MAKE) --no-print-directory develop
+	$(MAKE) --no-print-directory --jobs 2 --output-sync test-rust test-python loom callgrind
+
 # The extension and the kernels' tests, which sweep over millions of numbers, optimised; small tests unoptimised (seconds to build instead of minutes), of
 # the same builds of kernels and of others' crates.
-test: tools lint doc
-	$(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
-	$(CARGO) --config tests/profile.toml test --workspace --exclude opforge-cpu --exclude opforge-python --release --quiet
-	$(MAKE) --no-print-directory develop
-	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
+TEST_KERNELS = $(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
+TEST_CRATES = $(CARGO) --config tests/profile.toml test --workspace --exclude opforge-cpu --exclude opforge-python --release --quiet
+test-rust:
+	$(TEST_KERNELS)
+	$(TEST_CRATES)
 
 # Operators on this machine's GPU by wgpu, or on Mesa's software Vulkan (Debian's mesa-vulkan-drivers), which needs none; with a word where there is no driver.
 # From Rust, and from Python by the package `opforge-wgpu`. Not part of `test`: wgpu takes minutes to build.

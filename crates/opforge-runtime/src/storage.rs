@@ -116,6 +116,9 @@ impl Storage {
         read_only: bool,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Arc<Self> {
+        // No bytes lie anywhere: an empty vector's address suits its own elements, and not those of another dtype that they may be seen as.
+        let nowhere = NonNull::new(ptr::without_provenance_mut(alloc::ALIGNMENT)).filter(|_| nbytes == 0);
+        let data = nowhere.unwrap_or(data);
         // SAFETY: the host's memory is the CPU's, and the caller promises of it what is asked.
         unsafe { Self::from_raw_on(Device::Cpu, data, nbytes, read_only, owner) }
     }

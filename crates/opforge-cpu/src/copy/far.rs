@@ -3,16 +3,13 @@
 use super::plan::copy_run;
 
 /// Bytes of an output that is better written past the caches: less may still be there when it is read.
-pub(super) const FAR: usize = 8 << 20;
+pub(super) const FAR: usize = 16 << 20;
 /// Bytes of a run from which on that is worth its beginning and end.
 pub(super) const RUN: usize = 512;
 
 /// Bytes of a line of a cache.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
-/// From so many bytes on the C library copies runs of the same alignment by an instruction that writes past the caches too.
-#[cfg(target_arch = "x86_64")]
-const LONG: usize = 4 << 10;
 
 /// Copies a run. Whoever has copied some calls [`finish`] before others may read them.
 ///
@@ -23,9 +20,6 @@ pub(super) unsafe fn copy(src: *const u8, dst: *mut u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     // SAFETY: whole lines lie within the run, `dst` is aligned to them after `head` bytes, and SSE2 is part of x86-64.
     unsafe {
-        if bytes >= LONG && (src.addr() ^ dst.addr()).is_multiple_of(LINE) {
-            return copy_run(src, dst, bytes);
-        }
         let head = dst.align_offset(LINE).min(bytes);
         copy_run(src, dst, head);
         let mut at = head;

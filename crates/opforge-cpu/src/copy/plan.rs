@@ -148,6 +148,7 @@ impl Loops {
                 return Loops::Flat;
             }
             if run > WIDEST_ELEMENT || !run.is_power_of_two() {
+                nest.axes.iter_mut().for_each(|axis| *axis = forwards(*axis, start));
                 return Loops::Runs { nest, bytes: run };
             }
             (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
@@ -177,7 +178,7 @@ impl Loops {
     }
 }
 
-/// The axis with the source read forwards, so that tiles can be transposed: it is the destination that is walked backwards then.
+/// The axis with the source read forwards, as memory expects it and tiles are transposed: it is the destination that is walked backwards then.
 fn forwards(axis: Axis<2>, start: &mut [isize; 2]) -> Axis<2> {
     if axis.step[0] >= 0 {
         return axis;
@@ -237,8 +238,10 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
     }
     let (src, dst) = (Shared(src), Shared(dst));
     parallel_for(bytes, CHUNK, |range| {
-        // SAFETY: the ranges are disjoint parts of the run.
-        unsafe { copy_run(src.get().add(range.start), dst.get().add(range.start), range.len()) };
+        let copy = if bytes >= far::FAR { far::copy } else { copy_run };
+        // SAFETY: the ranges are disjoint parts of the run, whose sides are apart.
+        unsafe { copy(src.get().add(range.start), dst.get().add(range.start), range.len()) };
+        far::finish();
     });
 }
 

@@ -11,7 +11,7 @@ use opforge_runtime::parallel::parallel_for;
 use super::block::Block;
 use super::nest::{Axes, Axis, collapse};
 use super::step::{Convert, Step};
-use super::tile::{Access, Operand, SHORT, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
+use super::tile::{Access, JOINED, JOINED_IN_TILES, Operand, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
 use crate::copy::tile::Tile as Transposer;
 
 /// What a thread computes at a time, in picoseconds on one core.
@@ -116,12 +116,13 @@ impl<const K: usize> Loops<K> {
         if !contiguous || output_operand.convert.is_some() {
             output_operand.access = Access::Tiled;
         }
-        let joined = col.len < SHORT && row.len > 1 && count >= MANY;
+        let is_tiled = |input: &[Operand; K], output: &Operand| input.iter().chain([output]).any(|x| !x.is_direct());
+        let most = if is_tiled(&input, &output_operand) { JOINED_IN_TILES } else { JOINED };
+        let joined = col.len <= most && row.len > 1 && count >= MANY;
         if joined {
             input.iter_mut().chain([&mut output_operand]).for_each(|x| x.join(col.len));
         }
-        let direct = |x: &Operand| matches!(x.access, Access::Direct);
-        let tiled = !direct(&output_operand) || !input.iter().all(direct);
+        let tiled = is_tiled(&input, &output_operand);
         let chunk = (CHUNK_PS / spec.ps.max(1)).max(1024);
         if axes.is_empty() && row.len == 1 && !tiled && count <= 2 * chunk {
             return Loops::Row { len: count, repeated: std::array::from_fn(|k| col.input[k] == 0 && col.len > 1) };
@@ -307,7 +308,7 @@ impl<const K: usize> Grid<K> {
             unsafe {
                 for k in 0..K {
                     let x = &self.input[k];
-                    if !matches!(x.access, Access::Direct) {
+                    if !x.is_direct() {
                         let tile = tiles.input[k].as_mut_ptr();
                         (block.input_row[k], block.repeated[k]) =
                             x.fetch(at.input[k], rows, cols, tile, &mut tiles.scratch);
@@ -321,7 +322,7 @@ impl<const K: usize> Grid<K> {
                     block.repeated = std::array::from_fn(|k| self.input[k].row == 0 && self.input[k].col == 0);
                     (block.rows, block.cols) = (1, rows * cols);
                 }
-                if matches!(self.output.access, Access::Direct) {
+                if self.output.is_direct() {
                     failed |= step.run(&block);
                     continue;
                 }

@@ -27,8 +27,13 @@ impl Tile {
     }
 }
 
-/// Rows of fewer elements are short: to begin a loop over one takes longer than the loop.
-pub(super) const SHORT: usize = 32;
+/// Rows of up to so many elements are joined in tiles: to begin a loop over one takes longer than to bring it there.
+pub(super) const JOINED: usize = 4;
+/// The same where some tensor goes through a tile in any case.
+pub(super) const JOINED_IN_TILES: usize = 31;
+
+/// Rows of fewer elements are copied without a call for each.
+const SHORT: usize = 32;
 
 /// How a tensor's elements reach the loop.
 pub(super) enum Access {
@@ -55,6 +60,11 @@ pub(super) struct Operand {
 }
 
 impl Operand {
+    /// Whether the loop reads or writes it where it lies.
+    pub fn is_direct(&self) -> bool {
+        matches!(self.access, Access::Direct)
+    }
+
     /// Brings a block of an input into the tile; returns the bytes from row to row there, and whether a row is one element, to be repeated.
     ///
     /// # Safety
@@ -89,7 +99,7 @@ impl Operand {
     pub fn join(&mut self, cols: usize) {
         let dense = self.col == self.size as isize && self.row == (cols * self.size) as isize;
         let one = self.col == 0 && self.row == 0;
-        if matches!(self.access, Access::Direct) && !dense && !one {
+        if self.is_direct() && !dense && !one {
             self.access = Access::Tiled;
         }
     }
@@ -137,6 +147,14 @@ impl Operand {
                 return transpose(t, src, self.col, dst, row_bytes as isize, rows, cols, self.size);
             }
             if cols < SHORT {
+                if self.col == self.size as isize {
+                    match row_bytes {
+                        0..4 => {}
+                        4..8 => return copy_rows::<4>(src, self.row, dst, rows, row_bytes),
+                        8..16 => return copy_rows::<8>(src, self.row, dst, rows, row_bytes),
+                        _ => return copy_rows::<16>(src, self.row, dst, rows, row_bytes),
+                    }
+                }
                 return by_size!(self.size, Bits => copy_block::<Bits>(src, self.row, self.col, dst, rows, cols));
             }
             for i in 0..rows {
@@ -229,6 +247,20 @@ unsafe fn copy_block<T: Copy>(
             unsafe { dst.add(j as usize).write_unaligned(row.offset(j * col_step).cast::<T>().read_unaligned()) };
         }
         dst = dst.wrapping_add(cols);
+    }
+}
+
+/// Copies `rows` short rows of so many bytes, at least `N`, contiguously: by pieces of `N`, the last of which reaches into the one before.
+///
+/// # Safety
+/// `src` is readable for the rows at this step, `dst` writable for them.
+unsafe fn copy_rows<const N: usize>(src: *const u8, step: isize, dst: *mut u8, rows: usize, bytes: usize) {
+    for i in 0..rows {
+        let (from, to) = (src.wrapping_offset(i as isize * step), dst.wrapping_add(i * bytes));
+        // SAFETY: every piece lies within row `i`, the last one at its end.
+        let piece = |at: usize| unsafe { to.add(at).cast::<[u8; N]>().write(from.add(at).cast::<[u8; N]>().read()) };
+        (0..bytes - N).step_by(N).for_each(piece);
+        piece(bytes - N);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values written, added or combined at the places that indices name along a dimension.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
@@ -10,7 +11,7 @@ use super::Combine;
 use super::combine::{Add, Largest, Many, Multiply, Plain, Smallest, Truth};
 use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
-use super::write::{Sums, Totals, Write, WriteLine};
+use super::write::{Lines, Sums, Totals, Write, WriteLines};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
 use crate::loops::work::LOOK;
 use crate::matmul::operand::Operand;
@@ -20,6 +21,13 @@ use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
 const MIN_ROW: usize = 8;
+/// Indices of a line up to which its neighbours are walked side by side however they lie: to begin a line takes longer. The second where all lines share
+/// their indices.
+const SHORT_LINE: [usize; 2] = [8, 16];
+/// Indices of a line up to which a loop walks many lines: with more, what is done once a line does not matter.
+const LONGEST: usize = 64;
+/// A line is copied just before it is written over where at least one in so many of its elements is: else the copy of all is shared out better.
+const SPARSE: usize = 4;
 /// Indices of rows after which they look whether they are to stop.
 const ROWS: isize = (LOOK / ROW_PART) as isize;
 /// Elements of a row that a thread writes at a time where they share an index.
@@ -46,7 +54,9 @@ pub(super) struct Scatter {
     row: Axis<3>,
     part: usize,
     /// The loop for lines that are contiguous, as their indices are.
-    direct: Option<WriteLine>,
+    direct: Option<WriteLines>,
+    /// How short ones lie, which that loop walks many of.
+    many: Option<Lines>,
     write: Write,
     sums: Option<Sums>,
     /// Where all rows share their indices, how those of the most frequent are added up.
@@ -160,20 +170,34 @@ impl Scatter {
         let widened = sums.map_or(1, |s| s.size / output.dtype.size_in_bytes()) as isize;
         let widen = |axis: &Axis<3>| Axis { step: [axis.step[0], axis.step[1], axis.step[2] * widened], ..*axis };
         let mut nest = Nest::collapse(loops.beside.iter().map(widen));
-        let beside = nest.axes.last().is_some_and(|a| a.len >= MIN_ROW && a.step[2] < loops.stride * widened);
+        let size = output.dtype.size_in_bytes();
+        let contiguous = loops.axis.step == [ids.size() as isize, size as isize, size as isize];
+        let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
+        let is_short = |a: &Axis<3>| match a.step[0] {
+            0 => loops.axis.len <= SHORT_LINE[1],
+            _ => loops.axis.len <= SHORT_LINE[0] && direct.is_none(),
+        };
+        let is_near = |a: &Axis<3>| a.len >= MIN_ROW && (a.step[2] < loops.stride * widened || is_short(a));
+        let beside = nest.axes.last().is_some_and(is_near);
         let row = if beside { nest.axes.pop() } else { None }.unwrap_or(Axis { len: 1, step: [0; 3] });
         // A row that shares one index needs no room for many. Few long ones are divided, for several threads.
         let most = if row.step[0] == 0 { ROW_PART } else { BATCH };
         let divided = nest.count() < 4 && loops.axis.len.saturating_mul(row.len) >= 4 * MIN_SHARED;
         let part = row.len.clamp(1, if divided { row.len.div_ceil(4).clamp(LEAST_PART, most) } else { most });
-        let (len, size) = (output.elem_count(), output.dtype.size_in_bytes());
+        let len = output.elem_count();
+        let dense = loops.axis.len.saturating_mul(SPARSE) >= ids.len();
         let lines = base.layout.is_contiguous() && loops.stride == size as isize && row.len == 1 && sums.is_none();
+        let lines = lines && dense;
         let line = (lines && len > 0 && nest.count().checked_mul(ids.len()) == Some(len)).then(|| ids.len() * size);
         let (base, axis) = (Plan::new(base, output, &[]), widen(&loops.axis));
-        let contiguous = axis.step == [ids.size() as isize, size as isize, size as isize * widened] && row.len == 1;
-        let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
+        let direct = direct.filter(|_| row.len == 1);
+        let lines = |lines: &Axis<3>| Lines { n: axis.len, len: ids.len(), apart: lines.step };
+        let many = match nest.axes.as_slice() {
+            [beside] if direct.is_some() && axis.len <= LONGEST => Some(lines(beside)),
+            _ => None,
+        };
         let mut scatter =
-            Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums, totals, skewed: None };
+            Scatter { ids, base, len, line, nest, axis, row, part, direct, many, write, sums, totals, skewed: None };
         let through_totals = row.len > 1 && scatter.shares_ids() && axis.len >= frequent::LEAST;
         scatter.totals = totals.filter(|_| through_totals);
         scatter
@@ -192,7 +216,22 @@ impl Scatter {
             Some((totals, Frequent::count(&self.ids, ids, self.axis.step[0], self.axis.len)?))
         });
         let (base, ids, src, sums) = (base.map(Shared), Shared(ids), Shared(src), Shared(sums));
-        let work = |range| {
+        let work = |range: Range<usize>| {
+            if let (Some(write), Some(lines)) = (self.direct, &self.many) {
+                let at = |t: usize| range.start as isize * lines.apart[t];
+                // SAFETY: the range's lines, which no other has, are within the tensors; those of a base that is copied lie side by side.
+                let fine = unsafe {
+                    let sums = sums.get().offset(at(2));
+                    if let (Some(base), Some(bytes)) = (&base, self.line) {
+                        std::ptr::copy_nonoverlapping(base.get().offset(at(2)), sums, range.len() * bytes);
+                    }
+                    write(lines, range.len(), ids.get().offset(at(0)), src.get().offset(at(1)), sums)
+                };
+                if !fine {
+                    ok.store(false, Ordering::Relaxed);
+                }
+                return;
+            }
             let mut batch = Batch::new();
             self.nest.for_each_part(parts, range, |offset, part| {
                 let at = |t: usize| offset[t] + (part * self.part) as isize * self.row.step[t];
@@ -242,14 +281,15 @@ impl Scatter {
     ///
     /// # Safety
     /// The pointers are to a line's first index, element and sum.
-    unsafe fn contiguous_line(&self, write: WriteLine, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
+    unsafe fn contiguous_line(&self, write: WriteLines, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
         (0..self.axis.len).step_by(LOOK).all(|first| {
             checkpoint();
             let (n, at) = (LOOK.min(self.axis.len - first), first as isize);
+            let line = Lines { n, len: self.ids.len(), apart: [0; 3] };
             // SAFETY: `n` indices and elements are left from `first` on; the line of sums is whole.
             unsafe {
                 let (ids, src) = (ids.offset(at * self.axis.step[0]), src.offset(at * self.axis.step[1]));
-                write(ids, n, src, sums, self.ids.len())
+                write(&line, 1, ids, src, sums)
             }
         })
     }

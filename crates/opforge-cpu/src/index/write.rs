@@ -13,12 +13,29 @@ pub(super) struct Write {
     pub elements: unsafe fn(&[usize], *const u8, isize, *mut u8, isize, isize),
     /// Elements side by side: source and its step, sums and theirs, their number.
     pub row: unsafe fn(*const u8, isize, *mut u8, isize, usize),
-    /// Elements of a contiguous line, with indices in `i64` and in `u32`.
-    pub lines: [WriteLine; 2],
+    /// Elements of contiguous lines, with indices in `i64` and in `u32`.
+    pub lines: [WriteLines; 2],
 }
 
-/// Writes elements of a line: `n` indices and elements, the line and its length. False if an index is out of range.
-pub(super) type WriteLine = unsafe fn(*const u8, usize, *const u8, *mut u8, usize) -> bool;
+/// Writes elements of so many lines, one after the other: the first one's indices and elements, and the line. False if an index is out of range.
+pub(super) type WriteLines = unsafe fn(&Lines, usize, *const u8, *const u8, *mut u8) -> bool;
+
+/// Contiguous lines at equal distances.
+pub(super) struct Lines {
+    /// Indices of a line, and its elements.
+    pub n: usize,
+    pub len: usize,
+    /// The bytes from line to line in indices, source and output.
+    pub apart: [isize; 3],
+}
+
+impl Lines {
+    /// Calls `body` with the place of each line's indices, source and output, until it is false.
+    #[inline(always)]
+    fn all(&self, count: usize, mut body: impl FnMut([isize; 3]) -> bool) -> bool {
+        (0..count as isize).all(|line| body(self.apart.map(|bytes| line * bytes)))
+    }
+}
 
 /// How a dtype's sums are kept wider than it is: the size of a sum, and the ways there and back.
 #[derive(Clone, Copy)]
@@ -34,13 +51,13 @@ impl Write {
         by_size!(size, T => Write {
             elements: set::<T>,
             row: set_row::<T>,
-            lines: [set_line::<i64, T>, set_line::<u32, T>],
+            lines: [set_lines::<i64, T>, set_lines::<u32, T>],
         })
     }
 
     /// The way that combines.
     pub fn combining<T: Summand, C: Combine<T>>() -> Self {
-        let lines: [WriteLine; 2] = [add_line::<i64, T, C>, add_line::<u32, T, C>];
+        let lines: [WriteLines; 2] = [add_lines::<i64, T, C>, add_lines::<u32, T, C>];
         Write { elements: add::<T, C>, row: add_row::<T, C>, lines }
     }
 }
@@ -158,29 +175,43 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 }
 
 /// # Safety
-/// `n` contiguous indices and elements are readable, and a line of `len` elements is writable at `dst`.
-unsafe fn set_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, dst: *mut u8, len: usize) -> bool {
-    let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
-    // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the source and one of the line.
-    unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(at).write_unaligned(src.add(i).read_unaligned())) }
+/// For each line `n` contiguous indices and elements are readable, and `len` elements writable.
+unsafe fn set_lines<I: IntDType, T: Copy>(
+    lines: &Lines,
+    count: usize,
+    ids: *const u8,
+    src: *const u8,
+    dst: *mut u8,
+) -> bool {
+    lines.all(count, |[id, from, to]| {
+        let (src, dst) = (src.wrapping_offset(from).cast::<T>(), dst.wrapping_offset(to).cast::<T>());
+        // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the line's source and one of the line.
+        unsafe {
+            each_position::<I>(ids.wrapping_offset(id), lines.n, lines.len, |i, at| {
+                dst.add(at).write_unaligned(src.add(i).read_unaligned())
+            })
+        }
+    })
 }
 
 /// # Safety
-/// As [`set_line`]; sums are of the accumulator's type.
-unsafe fn add_line<I: IntDType, T: Summand, C: Combine<T>>(
+/// As [`set_lines`]; sums are of the accumulator's type.
+unsafe fn add_lines<I: IntDType, T: Summand, C: Combine<T>>(
+    lines: &Lines,
+    count: usize,
     ids: *const u8,
-    n: usize,
     src: *const u8,
     sums: *mut u8,
-    len: usize,
 ) -> bool {
-    let (src, sums) = (src.cast::<T>(), sums.cast::<T::Sum>());
-    let mut add = |i: usize, at: usize| {
-        // SAFETY: `i` is below `n`, the source's elements, and `at` below `len`, the line's sums.
-        unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
-    };
-    // SAFETY: `ids` has `n` contiguous indices.
-    unsafe { each_position::<I>(ids, n, len, &mut add) }
+    lines.all(count, |[id, from, to]| {
+        let (src, sums) = (src.wrapping_offset(from).cast::<T>(), sums.wrapping_offset(to).cast::<T::Sum>());
+        let mut add = |i: usize, at: usize| {
+            // SAFETY: `i` is below `n`, the source's elements, and `at` below `len`, the line's sums.
+            unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
+        };
+        // SAFETY: the line has `n` contiguous indices.
+        unsafe { each_position::<I>(ids.wrapping_offset(id), lines.n, lines.len, &mut add) }
+    })
 }
 
 /// # Safety

@@ -13,6 +13,15 @@ pub(crate) fn grain(task: usize) -> usize {
     (GRAIN / task.max(1)).max(1)
 }
 
+/// Looks whether the kernel is to stop, but not before the first of some blocks: whoever was given them has just looked, and where a row is no more than
+/// one, as of very many rows, a look takes as long as the work.
+#[inline(always)]
+pub(crate) fn look_again(block: usize) {
+    if block > 0 {
+        checkpoint();
+    }
+}
+
 /// Looks whether the kernel is to stop, at one in [`LOOK`] elements.
 #[inline(always)]
 pub(crate) fn look_at(element: usize) {

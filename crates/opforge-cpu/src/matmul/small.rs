@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::ptr::null;
 
 use opforge_core::Result;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::num_threads;
-use opforge_runtime::{HostKernel, checkpoint};
 
 use super::lanes::{Lanes, registers};
 use super::micro::{Kernels, store_part};
@@ -19,14 +19,16 @@ use crate::matmul::operand::{Accumulator, Operand};
 const MAX_OPERAND: usize = 1 << 14;
 /// The largest depth: sums are made at once.
 const MAX_DEPTH: usize = 256;
+/// Elements up to which a `b` whose rows are not contiguous is copied so that they are.
+const MAX_COPIED: usize = 256;
 
-/// Whether a product is small, rows of `b` are contiguous, and vectors have kernels for it.
+/// Whether a product is small, rows of `b` are contiguous or few, and vectors have kernels for it.
 pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
     let Problem { m, n, k, bias, b, .. } = problem;
     T::EXACT
         && T::Acc::kernels().are_in_place()
         && bias.is_none()
-        && b.1 == 1
+        && (b.1 == 1 || k * n <= MAX_COPIED)
         && *k <= MAX_DEPTH
         && m * k <= MAX_OPERAND
         && k * n <= MAX_OPERAND
@@ -154,9 +156,9 @@ impl<T: Operand> Small<T> {
     /// Computes `m` rows of a product.
     ///
     /// # Safety
-    /// The pointers are those of a product's matrices, from the first of these rows on.
-    unsafe fn product(&self, m: usize, a: *const T::Acc, b: *const T::Acc, c: *mut T::Acc) {
-        let Problem { n, k, a: a_strides, b: (b_row, _), .. } = self.problem;
+    /// The pointers are those of a product's matrices, from the first of these rows on; rows of `b` are contiguous, `b_row` apart.
+    unsafe fn product(&self, m: usize, a: *const T::Acc, (b, b_row): (*const T::Acc, usize), c: *mut T::Acc) {
+        let Problem { n, k, a: a_strides, .. } = self.problem;
         let (height, width) = (self.kernels.rows(), self.kernels.width());
         for j in (0..n).step_by(width) {
             let columns = width.min(n - j);
@@ -183,22 +185,29 @@ impl<T: Operand> Small<T> {
 
 impl<T: Operand> HostKernel for Small<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let Problem { m, n, a: (a_row, _), .. } = self.problem;
+        let Problem { m, n, k, a: (a_row, _), b: (b_row, b_column), .. } = self.problem;
         // Elements are their own accumulators.
         let [a, b] = [0, 1].map(|i| Shared(inputs[i].cast::<T::Acc>()));
         let c = Shared(outputs[0].cast::<T::Acc>());
         let rows = self.rows();
         let parts = m.div_ceil(rows);
         try_parallel_for(self.problem.batches() * parts, work::grain(self.elements() / parts), |tasks| {
+            let mut room = [T::Acc::default(); MAX_COPIED];
             for task in tasks {
-                checkpoint();
                 let (batch, first) = (task / parts, task % parts * rows);
                 let (from_a, from_b) = self.problem.offsets(batch);
                 // SAFETY: the offsets are those of the batch's matrices, and each task has rows of its own in the output.
                 unsafe {
                     let c = c.get().wrapping_add((batch * m + first) * n);
                     let a = a.get().wrapping_add(from_a + first * a_row);
-                    self.product(rows.min(m - first), a, b.get().wrapping_add(from_b), c);
+                    let mut b = (b.get().wrapping_add(from_b), b_row);
+                    if b_column != 1 {
+                        for (i, element) in room[..k * n].iter_mut().enumerate() {
+                            *element = *b.0.add(i / n * b_row + i % n * b_column);
+                        }
+                        b = (room.as_ptr(), n);
+                    }
+                    self.product(rows.min(m - first), a, b, c);
                 }
             }
             Ok(())

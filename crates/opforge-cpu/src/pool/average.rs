@@ -238,9 +238,9 @@ impl<F: Summed<Compute = F>> Runs<F> {
     /// Notes that a line was added.
     #[inline(always)]
     fn count<S: Simd>(&mut self) {
-        checkpoint();
         self.added += 1;
         if self.added == RUN {
+            checkpoint();
             self.flush::<S>();
         }
     }

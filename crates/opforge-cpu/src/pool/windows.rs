@@ -219,11 +219,17 @@ impl Planes {
         }
     }
 
-    /// Calls `f` as [`Rows::each`] does; between lines it looks whether the kernel is to stop.
+    /// Calls `f` as [`Rows::each`] does; at some of the rows it looks whether the kernel is to stop.
     #[inline(always)]
     pub fn each_row(&self, line: usize, mut f: impl FnMut(usize)) {
+        const ROWS: usize = 16;
+        let mut seen = 0;
         self.rows(line).each(|row| {
-            checkpoint();
+            seen += 1;
+            if seen == ROWS {
+                seen = 0;
+                checkpoint();
+            }
             f(row);
         });
     }

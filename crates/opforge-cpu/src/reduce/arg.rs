@@ -2,11 +2,11 @@
 
 use super::plan::{check_output, split};
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
-use crate::loops::work::{GRAIN, grain, look_at};
+use crate::loops::work::{GRAIN, grain, look_again, look_at};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::Extreme;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -214,7 +214,7 @@ impl<T: ArgElem> ArgSearch<T> {
         let key = |i: usize| unsafe { base.add(i * stride).read() }.key(flip);
         let (mut best, mut best_block) = (key(range.start), range.start);
         for block in range.clone().step_by(BLOCK) {
-            checkpoint();
+            look_again(block - range.start);
             let end = range.end.min(block + BLOCK);
             // SAFETY: the block lies within the range.
             let greatest = unsafe { greatest_key(base.add(block * stride), end - block, stride, flip) };

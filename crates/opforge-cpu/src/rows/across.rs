@@ -2,13 +2,13 @@
 
 use std::marker::PhantomData;
 
-use opforge_runtime::checkpoint;
 use opforge_tile::{Float, Fold, RowFn};
 
 use super::passes::{Lines, carry_out};
 use super::{BLOCK, COLUMNS, Places, Rows};
 use crate::loops::plan::Walk;
 use crate::loops::tasks::Job;
+use crate::loops::work::look_again;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Routine, Simd, Vector};
 
@@ -100,7 +100,7 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for ManyRows<'_, E
         let identity = VectorOf::<E, S>::splat(by.identity());
         let (mut total, mut lost) = (identity, VectorOf::<E, S>::splat(0.0));
         for block in (0..self.len).step_by(BLOCK) {
-            checkpoint();
+            look_again(block);
             let mut part = identity;
             for i in block..self.len.min(block + BLOCK) {
                 part = by.combine(part, term(i, self.count));
@@ -122,7 +122,7 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for ManyRows<'_, E
     fn write(&self, output: usize, element: impl Fn(usize, usize) -> Self::Vector) {
         let (to, step) = self.places.output(output);
         for block in (0..self.len).step_by(BLOCK) {
-            checkpoint();
+            look_again(block);
             for i in block..self.len.min(block + BLOCK) {
                 // SAFETY: the places are the rows'.
                 unsafe { E::store_partial::<S>(element(i, self.count), to.add(i * step), self.count) };

@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use opforge_core::WithDType;
-use opforge_runtime::checkpoint;
 use opforge_tile::{Float, Fold, RowFn};
 
 use super::passes::{Lines, carry_out};
 use super::{BLOCK, Places, Rows};
 use crate::loops::plan::Walk;
 use crate::loops::tasks::Job;
+use crate::loops::work::look_again;
 use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{FloatElem, Routine, Simd, Vector};
 
@@ -83,7 +83,7 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Lines<K> 
         let identity = VectorOf::<E, S>::splat(by.identity());
         let mut total = by.identity();
         for block in (0..len).step_by(BLOCK * lanes) {
-            checkpoint();
+            look_again(block);
             let (mut part, mut other, mut i) = (identity, identity, block);
             let end = len.min(block + BLOCK * lanes);
             // Two, so that one addition does not wait for the other.
@@ -119,7 +119,7 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize, const FLAT: bool> Lines<K> 
     fn write(&self, output: usize, element: impl Fn(usize, usize) -> Self::Vector) {
         let (lanes, (to, step)) = (VectorOf::<E, S>::LANES, self.places.output(output));
         for block in (0..self.len).step_by(BLOCK * lanes) {
-            checkpoint();
+            look_again(block);
             let step = if FLAT { 1 } else { step };
             each_vector(
                 self.len.min(block + BLOCK * lanes) - block,

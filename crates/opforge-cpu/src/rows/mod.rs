@@ -119,7 +119,7 @@ impl Space {
 
 /// Up to this length, rows of f32 that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does
 /// not. To turn longer ones, or the few of a vector of f64, takes longer than to wait.
-const SHORT: usize = 16;
+const SHORT: usize = 28;
 /// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
 const COLUMNS: usize = MAX_LANES;
 

@@ -146,13 +146,13 @@ impl<E: Summed> Routine for Samples<E> {
         // SAFETY: the memory holds it, and any bytes are numbers.
         let block = unsafe { &mut *job.memory.cast::<Points<E::Compute>>() };
         for task in job.tasks.clone() {
+            checkpoint();
             let (image, first, count) = sampler.block(task);
             // SAFETY: the grid has these points, the image all channels, and so have the samples, which are this task's.
             unsafe {
                 let grid = job.inputs[1].cast::<E>().add((image * sampler.points + first) * sampler.spatial);
                 block.locate::<S, E>(sampler, grid, count, false);
                 for channel in image * channels..(image + 1) * channels {
-                    checkpoint();
                     let x = job.inputs[0].cast::<E>().add(channel * plane);
                     let y = job.outputs[0].cast::<E>().add(channel * sampler.points + first);
                     block.sample::<S, E>(sampler.corners(), x, y, count);

@@ -4,12 +4,19 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
-use super::{Combine, Running, walk_lanes};
+use super::{Combine, Running, looking, walk_lanes};
 use crate::copy::Axis;
-use crate::simd::{Isa, Routine, Simd, convert, resolve};
+use crate::simd::{Entry, Isa, Routine, Simd, convert, resolve};
 
-/// [`walk_lanes`] by pieces, which are widened before the walk and rounded after it: in the walk itself, where an element follows the other, that would
-/// be most of the time.
+/// Elements that are widened at a time.
+const PIECE: usize = 128;
+/// Elements below which what is prepared for a piece of a row takes longer than its walk.
+const SHORT: usize = 16;
+/// The bytes of a widened element.
+const WIDE: isize = size_of::<f64>() as isize;
+
+/// [`walk_lanes`] by elements that lie side by side, which are widened before the walk and rounded after it: in the walk itself, where an element follows
+/// the other, that would be most of the time.
 ///
 /// # Safety
 /// As [`walk_lanes`].
@@ -20,32 +27,126 @@ pub(super) unsafe fn walk<T: Running<Wide = f64>, C: Combine<T> + Combine<f64>, 
     src: *const u8,
     dst: *mut u8,
 ) {
-    const PIECE: usize = 128;
-    const WIDE: isize = size_of::<f64>() as isize;
-    /// Elements below which what is prepared for a piece takes longer than its walk.
-    const SHORT: usize = 16;
-    if along.step != [size_of::<T>() as isize; 2] || along.len < SHORT {
-        // SAFETY: as the caller vouches.
-        return unsafe { walk_lanes::<T, C, N>(results, lanes, along, src, dst) };
+    let [beside, after] = [lanes.step, along.step].map(|step| step == [size_of::<T>() as isize; 2]);
+    let one_after_another = after && lanes.step == along.step.map(|step| step * along.len as isize);
+    let whole = Whole::<T>::new();
+    // SAFETY: as the caller vouches; each arm has what it asks for.
+    unsafe {
+        match (beside, after) {
+            (true, false) if N > 1 => whole.columns::<C, N>(&mut results, along, src, dst),
+            (_, true) if along.len >= SHORT => whole.pieces::<C, N>(&mut results, lanes, along, src, dst),
+            (_, true) if one_after_another => whole.rows::<C, N>(results, along.len, src, dst),
+            _ => walk_lanes::<T, C, N>(results, lanes, along, src, dst),
+        }
     }
-    let (widen, round) = (resolve::<Widen<T>>(Isa::current()), resolve::<Round<T>>(Isa::current()));
-    let mut room = [[0.0; PIECE]; N];
-    let rows = Axis { len: N, step: [PIECE as isize * WIDE; 2] };
-    for first in (0..along.len).step_by(PIECE) {
-        let n = PIECE.min(along.len - first);
-        let at = |t: usize, lane: usize| first as isize * along.step[t] + lane as isize * lanes.step[t];
-        // SAFETY: a piece of each lane, of which there are `N`, lies within its elements, and has a row of the room; the entries are for this CPU.
-        unsafe {
-            for (lane, row) in room.iter_mut().enumerate() {
-                widen(&Widen(PhantomData), (src.offset(at(0, lane)).cast(), row.as_mut_ptr(), n));
-            }
-            let piece = room.as_mut_ptr().cast::<u8>();
-            walk_lanes::<f64, C, N>(results, rows, Axis { len: n, step: [WIDE; 2] }, piece, piece);
-            for (lane, row) in room.iter().enumerate() {
-                results[lane] = row[n - 1];
-                round(&Round(PhantomData), (row.as_ptr(), dst.offset(at(1, lane)).cast(), n));
+}
+
+/// The loops that widen and round elements side by side, for this processor.
+struct Whole<T: Running<Wide = f64>> {
+    widen: Entry<Widen<T>>,
+    round: Entry<Round<T>>,
+}
+
+impl<T: Running<Wide = f64>> Whole<T> {
+    fn new() -> Self {
+        Whole { widen: resolve(Isa::current()), round: resolve(Isa::current()) }
+    }
+
+    /// # Safety
+    /// `src` is readable for `to.len()` elements.
+    unsafe fn widen(&self, src: *const u8, to: &mut [f64]) {
+        // SAFETY: as the caller vouches; the entry is for this processor.
+        unsafe { (self.widen)(&Widen(PhantomData), (src.cast(), to.as_mut_ptr(), to.len())) }
+    }
+
+    /// # Safety
+    /// `dst` is writable for `from.len()` elements.
+    unsafe fn round(&self, from: &[f64], dst: *mut u8) {
+        // SAFETY: as the caller vouches; the entry is for this processor.
+        unsafe { (self.round)(&Round(PhantomData), (from.as_ptr(), dst.cast(), from.len())) }
+    }
+
+    /// Rows of neighbouring elements, by pieces.
+    ///
+    /// # Safety
+    /// As [`walk_lanes`].
+    unsafe fn pieces<C: Combine<f64>, const N: usize>(
+        &self,
+        results: &mut [f64; N],
+        lanes: Axis<2>,
+        along: Axis<2>,
+        src: *const u8,
+        dst: *mut u8,
+    ) {
+        let mut room = [[0.0; PIECE]; N];
+        let rows = Axis { len: N, step: [PIECE as isize * WIDE; 2] };
+        for first in (0..along.len).step_by(PIECE) {
+            let n = PIECE.min(along.len - first);
+            let at = |t: usize, lane: usize| first as isize * along.step[t] + lane as isize * lanes.step[t];
+            // SAFETY: a piece of each lane, of which there are `N`, lies within its elements, and has a row of the room.
+            unsafe {
+                for (lane, row) in room.iter_mut().enumerate() {
+                    self.widen(src.offset(at(0, lane)), &mut row[..n]);
+                }
+                let piece = room.as_mut_ptr().cast::<u8>();
+                walk_lanes::<f64, C, N>(*results, rows, Axis { len: n, step: [WIDE; 2] }, piece, piece);
+                for (lane, row) in room.iter().enumerate() {
+                    results[lane] = row[n - 1];
+                    self.round(&row[..n], dst.offset(at(1, lane)));
+                }
             }
         }
+    }
+
+    /// Short rows, shorter than [`SHORT`], one after another: all at once.
+    ///
+    /// # Safety
+    /// As [`walk_lanes`].
+    unsafe fn rows<C: Combine<f64>, const N: usize>(
+        &self,
+        results: [f64; N],
+        len: usize,
+        src: *const u8,
+        dst: *mut u8,
+    ) {
+        let mut room = [[0.0; SHORT]; N];
+        let room = &mut room.as_flattened_mut()[..N * len];
+        let rows = Axis { len: N, step: [len as isize * WIDE; 2] };
+        // SAFETY: the rows' elements, `N * len` of them, lie side by side on both sides and in the room.
+        unsafe {
+            self.widen(src, room);
+            let all = room.as_mut_ptr().cast::<u8>();
+            walk_lanes::<f64, C, N>(results, rows, Axis { len, step: [WIDE; 2] }, all, all);
+            self.round(room, dst);
+        }
+    }
+
+    /// Rows whose elements of one place lie side by side: place by place.
+    ///
+    /// # Safety
+    /// As [`walk_lanes`].
+    unsafe fn columns<C: Combine<f64>, const N: usize>(
+        &self,
+        results: &mut [f64; N],
+        along: Axis<2>,
+        src: *const u8,
+        dst: *mut u8,
+    ) {
+        let mut place = [0.0; N];
+        looking(
+            along.len,
+            #[inline(always)]
+            |i| {
+                // SAFETY: `i` is below the length: each side has an element of each of the `N` rows there.
+                unsafe {
+                    self.widen(src.offset(i * along.step[0]), &mut place);
+                    for (result, x) in results.iter_mut().zip(place) {
+                        *result = C::combine(*result, x);
+                    }
+                    self.round(&*results, dst.offset(i * along.step[1]));
+                }
+            },
+        );
     }
 }
 

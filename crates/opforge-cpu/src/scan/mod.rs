@@ -8,12 +8,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
-use crate::loops::work::{LOOK, grain};
+use crate::loops::work::{LOOK, grain, look_again};
 use long::{LongSums, is_long};
 
 /// Rows that are walked side by side, at most.
@@ -163,7 +163,7 @@ fn start<T: Running, C: Combine<T>>() -> T::Wide {
 #[inline(always)]
 fn looking(len: usize, mut body: impl FnMut(isize)) {
     for first in (0..len).step_by(LOOK) {
-        checkpoint();
+        look_again(first);
         for i in first..len.min(first + LOOK) {
             body(i as isize);
         }

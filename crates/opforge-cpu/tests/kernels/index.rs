@@ -145,8 +145,11 @@ fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], a
 
 #[test]
 fn gathers_and_scatters() {
-    let cases: [(&[usize], &[usize]); 9] = [
+    let cases: [(&[usize], &[usize]); 11] = [
         (&[1200, 3], &[1100, 3]),
+        // Few indices in each of many lines.
+        (&[700, 40], &[600, 3]),
+        (&[5, 700, 40], &[4, 600, 17]),
         (&[2, 97, 8], &[2, 97, 5]),
         (&[4, 3, 7], &[4, 3, 7]),
         (&[4, 5, 9], &[2, 5, 9]),
@@ -207,6 +210,7 @@ fn index_adds() {
         check_index_add::<f32>(&[20, 9000], 0, 33, strided);
         check_index_add::<f16>(&[20, 300], 1, 700, strided);
         check_index_add::<f32>(&[40, 16], 0, 1300, strided);
+        check_index_add::<f32>(&[5000, 40], 1, 3, strided);
     }
 }
 

@@ -1,6 +1,9 @@
 //! Elements chosen by masks and indices: read and written.
 
 use crate::functional as f;
+use crate::ops::index::index_put::index_put_to;
+use crate::ops::index::scatter::scatter_to;
+use crate::ops::pointwise::where_cond::where_to;
 use crate::ops::prelude::*;
 use crate::ops::shape::narrow::Narrow;
 use crate::ops::shape::slice::Slice;
@@ -46,7 +49,7 @@ pub fn index_put_in_place(
 /// assert_eq!(f::masked_fill(&x, &mask, 7.0.into())?.to_vec1::<f32>()?, [7.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand) -> Result<Tensor> {
     let value = match value {
@@ -54,7 +57,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand) -> Result<Tens
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
         Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
-    f::where_cond(mask, (&value).into(), input.into())
+    where_to(mask, (&value).into(), input.into(), out)
 }
 
 /// The elements where the mask (bool) is true, in row-major order, in one dimension; both are broadcast.
@@ -149,11 +152,11 @@ pub fn nonzero_as(input: &Tensor, as_tuple: bool) -> Result<Value> {
 /// assert_eq!(f::scatter_value(&x, 0, &ids, 9.0.into(), None)?.to_vec1::<f32>()?, [9.0, 2.0, 9.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, reduce = None)]
+#[function(*, reduce = None, out)]
 #[python(torch, method, in_place, name = "scatter")]
 pub fn scatter_value(input: &Tensor, dim: i64, index: &Tensor, value: Scalar, reduce: Option<&str>) -> Result<Tensor> {
     let value = Tensor::full_scalar(value, (), input.dtype(), input.device())?;
-    f::scatter(input, dim, index, &value.broadcast_as(index.shape())?, reduce)
+    scatter_to(input, dim, index, &value.broadcast_as(index.shape())?, reduce, out)
 }
 
 /// A copy of `input` with a number, or a tensor without dimensions, in the slices along `dim` that a vector of indices names.
@@ -165,7 +168,7 @@ pub fn scatter_value(input: &Tensor, dim: i64, index: &Tensor, value: Scalar, re
 /// assert_eq!(f::index_fill(&x, 0, &ids, 9.0.into())?.to_vec1::<f32>()?, [9.0, 2.0, 9.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> Result<Tensor> {
     let value = match value {
@@ -175,7 +178,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> R
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
         Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
-    f::with_dimension(input, |x| f::index_put(x, &along(OP, x, dim, index)?, &value, false))
+    f::with_dimension(input, |x| index_put_to(x, &along(OP, x, dim, index)?, &value, false, out))
 }
 
 /// A copy of `input` with slice `i` of `source` in place of slice `index[i]`, along `dim`.
@@ -191,7 +194,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> R
 /// assert_eq!(f::index_copy(&x, 0, &ids, &source)?.to_vec1::<f32>()?, [8.0, 2.0, 7.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn index_copy(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
     if input.rank() == 0 {
@@ -204,7 +207,7 @@ pub fn index_copy(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> 
     ensure(source.dims() == &expected[..], || {
         Error::shapes(OP, input.shape(), source.shape(), format!("a source of the shape {expected:?}"))
     })?;
-    f::index_put(input, &along(OP, input, dim, index)?, source, false)
+    index_put_to(input, &along(OP, input, dim, index)?, source, false, out)
 }
 
 /// The elements that `index` names in the row-major order of all; negative indices count from the end. The result has the index's shape.

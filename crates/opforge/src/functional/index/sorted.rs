@@ -78,6 +78,11 @@ pub fn unique(
     dim: Option<i64>,
 ) -> Result<Value> {
     let _ = sorted;
+    if dim.is_none()
+        && let Some(found) = unique_by_counts(input, return_inverse, return_counts)?
+    {
+        return Ok(found);
+    }
     let slices = Slices::new(OP, input, dim)?;
     let order = slices.order()?;
     let rows = slices.rows.index_select(&order, 0)?;
@@ -88,6 +93,40 @@ pub fn unique(
         slices.shaped(&f::index_put(&zeros, &[Some(order.clone())], &runs.group()?, false)?, input)
     };
     runs.results(values, return_inverse, inverse, return_counts)
+}
+
+/// [`unique`] of integers between which there are no more others than there are of them: how often each comes is counted, nothing is sorted. None of
+/// others.
+#[track_caller]
+fn unique_by_counts(input: &Tensor, return_inverse: bool, return_counts: bool) -> Result<Option<Value>> {
+    let whole = input.dtype().is_int() && input.dtype() != DType::U64;
+    if !whole || input.elem_count() == 0 || input.device() == &Device::Meta {
+        return Ok(None);
+    }
+    let flat = input.detach().flatten_all()?.to_dtype(DType::I64)?;
+    let [low, high] = [f::amin(&flat, None, false)?, f::amax(&flat, None, false)?].map(|x| x.to_scalar::<i64>());
+    let (low, high) = (low?, high?);
+    let places = high.checked_sub(low).and_then(|span| usize::try_from(span).ok()).map_or(usize::MAX, |span| span + 1);
+    if places > input.elem_count() {
+        return Ok(None);
+    }
+    let place = f::sub((&flat).into(), low.into(), Scalar::Int(1))?;
+    let ones = Tensor::ones(place.elem_count(), DType::I64, input.device())?;
+    let counts = Tensor::zeros(places, DType::I64, input.device())?.index_add(&place, &ones, 0)?;
+    let found = f::nonzero(&counts)?.flatten_all()?;
+    let values = f::add((&found).into(), low.into(), Scalar::Int(1))?.to_dtype(input.dtype())?;
+    if !return_inverse && !return_counts {
+        return Ok(Some(Value::Tensor(values)));
+    }
+    let mut all = vec![values];
+    if return_inverse {
+        let rank = f::cumsum(&counts.ne(0i64)?, 0, Some(DType::I64))?.affine(1.0, -1.0)?;
+        all.push(rank.index_select(&place, 0)?.reshape(input.shape())?);
+    }
+    if return_counts {
+        all.push(counts.index_select(&found, 0)?);
+    }
+    Ok(Some(Value::Tensors(all)))
 }
 
 /// The first of each run of equal elements, or of equal slices along `dim`; with `return_inverse` also which run each element is in, with
@@ -137,12 +176,16 @@ impl Slices {
     /// The indices that put the rows in ascending order: stable sorts by the columns, the first one last.
     fn order(&self) -> Result<Tensor> {
         let (count, width) = self.rows.shape().dims2()?;
-        let mut order = Tensor::arange(0i64, count as i64, self.rows.device())?;
+        let mut order: Option<Tensor> = None;
         for column in (0..width).rev() {
-            let keys = self.rows.narrow(1, column, 1)?.squeeze(1)?.index_select(&order, 0)?;
-            order = order.index_select(&f::argsort(&keys, 0, false, true)?, 0)?;
+            let keys = self.rows.narrow(1, column, 1)?.squeeze(1)?;
+            let sorted = |keys: &Tensor| f::argsort(keys, 0, false, true);
+            order = Some(match order {
+                None => sorted(&keys)?,
+                Some(order) => order.index_select(&sorted(&keys.index_select(&order, 0)?)?, 0)?,
+            });
         }
-        Ok(order)
+        order.map_or_else(|| Tensor::arange(0i64, count as i64, self.rows.device()), Ok)
     }
 
     /// Some of the rows as slices of the tensor.

@@ -160,6 +160,21 @@ pub(crate) struct Parts {
     pub im: Tensor,
 }
 
+/// The product of complex matrices, `[.., m, k]` and `[.., k, n]`, as one of real ones: `[.., m, 2 k]` by `[.., 2 k, 2 n]`. A row holds its numbers'
+/// `re, im`; for each row of the other matrix there are two, of `re, im` and of `-im, re`. What comes of it is the complex product as it lies in memory.
+#[track_caller]
+pub(crate) fn complex_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let [m, k, n] = [a.dims()[a.rank() - 2], a.dims()[a.rank() - 1], b.dims()[b.rank() - 1]];
+    let (rows, parts) = (view_as_real(b)?, Parts::of(b)?);
+    let turned = Tensor::stack(&[&parts.im.neg()?, &parts.re], b.rank())?;
+    let both = Tensor::stack(&[&rows, &turned], b.rank() - 1)?;
+    let both = both.reshape([&b.dims()[..b.rank() - 2], &[2 * k, 2 * n]].concat())?;
+    let left = view_as_real(a)?.reshape([&a.dims()[..a.rank() - 2], &[m, 2 * k]].concat())?;
+    let product = f::matmul(&left, &both)?;
+    let pairs = [&product.dims()[..product.rank() - 1], &[n, 2]].concat();
+    view_as_complex(&product.reshape(pairs)?)
+}
+
 impl Parts {
     /// Of complex numbers.
     #[track_caller]
@@ -191,10 +206,6 @@ impl Parts {
 
     pub fn mul(&self, other: &Parts) -> Result<Parts> {
         self.product(other, Tensor::broadcast_mul)
-    }
-
-    pub fn matmul(&self, other: &Parts) -> Result<Parts> {
-        self.product(other, f::matmul)
     }
 
     /// The quotients, by Smith's method (1962): the divisor's smaller part is divided by its larger one `p`, so that no square overflows. A

@@ -100,9 +100,26 @@ pub(super) fn put(x: &Tensor, dim: usize, ids: &[Tensor], values: &Tensor, accum
 #[python(torch, method)]
 #[operator(DTypes::ALL, samples, IndexPut)]
 pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<Tensor> {
+    index_put_to(input, indices, values, accumulate, None)
+}
+
+/// [`index_put`] with a destination.
+#[track_caller]
+pub(crate) fn index_put_to(
+    input: &Tensor,
+    indices: &[Option<Tensor>],
+    values: &Tensor,
+    accumulate: bool,
+    out: Out<'_>,
+) -> Result<Tensor> {
+    const OP: &str = "index_put";
     let Some(s) = Selection::new(OP, input, indices)? else { return Err(no_indices()) };
-    let changed = put(&s.tensor, s.dim, &s.ids, &s.values(OP, values)?, accumulate)?;
-    s.undo(&changed, input)
+    let values = s.values(OP, values)?;
+    if s.tensor.id() == input.id() {
+        let inputs: SmallVec<[&Tensor; 5]> = [input].into_iter().chain(&s.ids).chain([&values]).collect();
+        return dispatch_to(&IndexPut { dim: s.dim, count: s.ids.len(), accumulate }, &inputs, out);
+    }
+    s.undo(&put(&s.tensor, s.dim, &s.ids, &values, accumulate)?, input)
 }
 
 fn no_indices() -> Error {

@@ -79,6 +79,20 @@ impl Plain for Scatter {
 #[python(torch, method, in_place)]
 #[operator(DTypes::ALL, samples, Scatter)]
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: Option<&str>) -> Result<Tensor> {
+    scatter_to(input, dim, index, src, reduce, out)
+}
+
+/// [`scatter`] with a destination.
+#[track_caller]
+pub(crate) fn scatter_to(
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    src: &Tensor,
+    reduce: Option<&str>,
+    out: Out<'_>,
+) -> Result<Tensor> {
+    const OP: &str = "scatter";
     match reduce {
         None => {}
         Some("add") => return crate::functional::scatter_add(input, dim, index, src),

@@ -3,7 +3,7 @@
 use opforge_tile::forms::Contract;
 
 use crate::autograd::sum_to;
-use crate::functional::Parts;
+use crate::functional::complex_matmul;
 use crate::ops::prelude::*;
 
 /// The operator of [`matmul`]: `[.., m, k]` by `[.., k, n]`, leading dimensions broadcast.
@@ -75,7 +75,8 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[track_caller]
 fn product_to(a: &Tensor, b: &Tensor, out: Out<'_>) -> Result<Tensor> {
     if a.dtype().is_complex() && a.dtype() == b.dtype() {
-        return Parts::of(a)?.matmul(&Parts::of(b)?)?.join();
+        Plain::infer(&MatMul, &[a.meta(), b.meta()])?;
+        return complex_matmul(a, b);
     }
     dispatch_to(&MatMul, &[a, b], out)
 }

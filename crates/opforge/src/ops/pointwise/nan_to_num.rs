@@ -7,11 +7,11 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct NanToNum {
     /// What NaN becomes.
-    pub nan: Scalar,
+    pub nan: Number,
     /// What infinity becomes.
-    pub posinf: Scalar,
+    pub posinf: Number,
     /// What minus infinity becomes.
-    pub neginf: Scalar,
+    pub neginf: Number,
 }
 
 impl UnaryFn for NanToNum {
@@ -55,7 +55,7 @@ impl Unary for NanToNum {
 #[operator(DTypes::NUMERIC, samples, NanToNum)]
 pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
     let greatest = super::clamp::greatest_finite(part_dtype(input.dtype()).unwrap_or(input.dtype()));
-    let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
+    let number = |given: Option<f64>, default: f64| Number::from(given.unwrap_or(default));
     let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
     if input.dtype() == DType::Bool {
         Ok(input.clone())
@@ -65,9 +65,7 @@ pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf:
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples_with(
-        NanToNum { nan: Scalar::Float(0.5), posinf: Scalar::Float(9.0), neginf: Scalar::Float(-9.0) },
-        -4.0..4.0,
-        |x: f64| if x.is_nan() { 0.5 } else { x.clamp(-9.0, 9.0) },
-    )
+    unary_samples_with(NanToNum { nan: 0.5.into(), posinf: 9.0.into(), neginf: (-9.0).into() }, -4.0..4.0, |x: f64| {
+        if x.is_nan() { 0.5 } else { x.clamp(-9.0, 9.0) }
+    })
 }

@@ -55,14 +55,21 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::where_cond(&positive, (&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, name = "where")]
 #[operator(DTypes::ALL, samples, WhereCond)]
 pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
+    where_to(condition, input, other, out)
+}
+
+/// [`where_cond`] with a destination.
+#[track_caller]
+pub(crate) fn where_to(condition: &Tensor, input: Operand, other: Operand, out: Out<'_>) -> Result<Tensor> {
+    let op = WhereCond::NAME;
     let dtype = match (input, other) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(OP, a, b)?,
+        (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(op, a, b)?,
         (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => {
-            dtype_with(OP, t, s.kind())?
+            dtype_with(op, t, s.kind())?
         }
         (Operand::Scalar(a), Operand::Scalar(b)) => opforge_core::scalar_type(a.kind().max(b.kind()), default_dtype()),
     };
@@ -70,7 +77,7 @@ pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<
         Operand::Tensor(t) => t.to_dtype(dtype),
         Operand::Scalar(s) => Tensor::full_scalar(s, (), dtype, condition.device()),
     };
-    choose(condition, &tensor(input)?, &tensor(other)?)
+    dispatch_to(&WhereCond, &[condition, &tensor(input)?, &tensor(other)?], out)
 }
 
 impl Tensor {

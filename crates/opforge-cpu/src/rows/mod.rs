@@ -120,6 +120,8 @@ impl Space {
 /// Up to this length, rows of f32 that lie one after another are turned into columns: what is found of one row waits for it, of several at once it does
 /// not. To turn longer ones, or the few of a vector of f64, takes longer than to wait.
 const SHORT: usize = 28;
+/// Elements of a plain loop that take as long as one of a row: it is gone over several times, most often for an exponential.
+const WORK: usize = 4;
 /// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
 const COLUMNS: usize = MAX_LANES;
 
@@ -136,13 +138,14 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
         order_and_merge(&mut space.outer);
     }
     let (len, size) = (space.along.len, size_of::<E::Compute>());
+    let work = len.saturating_mul(WORK);
     let kept = |places: usize| if F::KEEPS { places.saturating_mul(size) } else { 0 };
     if space.is_side_by_side(tensors) {
         let columns = space.outer.pop().map_or(1, |dim| dim.len);
         let tasks = iterations(&space.outer) * columns.div_ceil(COLUMNS);
         let memory = kept(len.saturating_mul(MAX_LANES));
         let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
-        return prepare(Across { rows, columns }, tasks, len.saturating_mul(COLUMNS), memory);
+        return prepare(Across { rows, columns }, tasks, work.saturating_mul(COLUMNS), memory);
     }
     let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
     let is_flat = space.along.stride[..tensors].iter().all(|&stride| stride == 1);
@@ -154,13 +157,13 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
         let tasks = iterations(&space.outer) * next.len.div_ceil(COLUMNS);
         let memory = (tensors + usize::from(F::KEEPS)) * len * MAX_LANES * size;
         let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
-        return prepare(Turned { rows, next }, tasks, len * COLUMNS, memory);
+        return prepare(Turned { rows, next }, tasks, work * COLUMNS, memory);
     }
     let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
     if is_flat {
-        prepare(Along::<_, _, K, true>(rows), tasks, len, memory)
+        prepare(Along::<_, _, K, true>(rows), tasks, work, memory)
     } else {
-        prepare(Along::<_, _, K, false>(rows), tasks, len, memory)
+        prepare(Along::<_, _, K, false>(rows), tasks, work, memory)
     }
 }
 

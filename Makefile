@@ -25,9 +25,10 @@ test: tools lint doc
 # the same builds of kernels and of others' crates.
 TEST_KERNELS = $(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
 TEST_CRATES = $(CARGO) --config tests/profile.toml test --workspace --exclude opforge-cpu --exclude opforge-python --release --quiet
+# Compilers that tests call are none of make's jobs.
 test-rust:
-	$(TEST_KERNELS)
-	$(TEST_CRATES)
+	MAKEFLAGS= $(TEST_KERNELS)
+	MAKEFLAGS= $(TEST_CRATES)
 
 # Operators on this machine's GPU by wgpu, or on Mesa's software Vulkan (Debian's mesa-vulkan-drivers), which needs none; with a word where there is no driver.
 # From Rust, and from Python by the package `opforge-wgpu`. Not part of `test`: wgpu takes minutes to build.

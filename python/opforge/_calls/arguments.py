@@ -35,7 +35,8 @@ def _named(function, error, args, options):
 
 
 def name_arguments(module):
-    """[`names_arguments`] for all public functions that a module, of these globals, has written."""
+    """[`names_arguments`] for all public functions that a module, of these globals, has written; `shown` ones name theirs themselves."""
     for name, value in list(module.items()):
-        if isinstance(value, FunctionType) and not name.startswith("_") and value.__module__ == module["__name__"]:
+        own = isinstance(value, FunctionType) and not name.startswith("_") and value.__module__ == module["__name__"]
+        if own and not hasattr(value, "is_shown"):
             module[name] = names_arguments(value)

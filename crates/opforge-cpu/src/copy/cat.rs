@@ -13,28 +13,33 @@ use super::{Axis, Nest, Plan, Shared, check_output, far};
 /// Bytes of a row from which on its parts are written in order.
 const SHORT: usize = 512;
 
-struct Cat {
+enum Cat {
+    /// Row by row.
+    Rows(Rows),
     /// Each input's copy and where in the output it goes, in bytes.
-    parts: Vec<(Plan, usize)>,
-    rows: Option<Rows>,
+    Parts(Vec<(Plan, usize)>),
 }
 
 impl HostKernel for Cat {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        if let Some(rows) = &self.rows {
-            // SAFETY: rows are made of the parts.
-            unsafe { rows.run(inputs, outputs[0]) };
-            return Ok(());
-        }
-        for ((plan, offset), &input) in self.parts.iter().zip(inputs) {
-            // SAFETY: the part lies within the output's layout.
-            unsafe { plan.run(input, outputs[0].add(*offset)) };
+        match self {
+            // SAFETY: the rows are made of the inputs and of the output.
+            Cat::Rows(rows) => unsafe { rows.run(inputs, outputs[0]) },
+            Cat::Parts(parts) => {
+                for ((plan, offset), &input) in parts.iter().zip(inputs) {
+                    // SAFETY: the part lies within the output's layout.
+                    unsafe { plan.run(input, outputs[0].add(*offset)) };
+                }
+            }
         }
         Ok(())
     }
 
     fn cost(&self) -> u64 {
-        self.parts.iter().map(|(plan, _)| plan.cost()).sum()
+        match self {
+            Cat::Rows(rows) => rows.cost(),
+            Cat::Parts(parts) => parts.iter().map(|(plan, _)| plan.cost()).sum(),
+        }
     }
 }
 
@@ -74,11 +79,21 @@ impl Rows {
         (SHORT..=CHUNK).contains(&step.unsigned_abs()).then_some(Rows { count, step, runs })
     }
 
+    /// Nanoseconds on one core.
+    fn cost(&self) -> u64 {
+        5 + (self.count * self.bytes() / 8) as u64
+    }
+
+    /// Bytes of a row.
+    fn bytes(&self) -> usize {
+        self.runs.iter().map(|run| run.bytes).sum()
+    }
+
     /// # Safety
     /// As [`HostKernel::run`].
     unsafe fn run(&self, inputs: &[*const u8], output: *mut u8) {
         let (inputs, output): (SmallVec<[_; 8]>, _) = (inputs.iter().copied().map(Shared).collect(), Shared(output));
-        let bytes: usize = self.runs.iter().map(|run| run.bytes).sum();
+        let bytes = self.bytes();
         let grain = if self.count * bytes < 2 * CHUNK { self.count } else { (CHUNK / bytes).max(1) };
         let is_far = self.count * bytes >= far::FAR;
         parallel_for(self.count, grain, |rows| {
@@ -135,7 +150,7 @@ pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Re
             format!("length {start} in dim {axis}"),
         ));
     }
+    let parts = || places.iter().map(|(input, place, offset)| (Plan::new(input, place, &[]), *offset)).collect();
     let rows = Rows::new(places.iter().map(|(input, place, offset)| (*input, place, *offset)));
-    let parts = places.iter().map(|(input, place, offset)| (Plan::new(input, place, &[]), *offset)).collect();
-    Ok(Arc::new(Cat { parts, rows }))
+    Ok(Arc::new(rows.map_or_else(|| Cat::Parts(parts()), Cat::Rows)))
 }

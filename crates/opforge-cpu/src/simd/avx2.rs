@@ -296,7 +296,7 @@ impl Vector for F64 {
     }
 }
 
-/// Writes the first `n` lanes, at most all, in halves of halves: for one store with a mask, AMD's processors up to Zen 4 take twelve cycles.
+/// Writes the first `n` lanes, at most all, in halves of halves: for one store with a mask, a Zen 4 takes twelve cycles.
 ///
 /// # Safety
 /// `ptr` is writable for `n` elements, and the CPU has AVX2.

@@ -162,8 +162,12 @@ pub(crate) struct Parts {
 
 /// The product of complex matrices, `[.., m, k]` and `[.., k, n]`, as one of real ones: `[.., m, 2 k]` by `[.., 2 k, 2 n]`. A row holds its numbers'
 /// `re, im`; for each row of the other matrix there are two, of `re, im` and of `-im, re`. What comes of it is the complex product as it lies in memory.
+/// Broadcast matrices, which would be made in full for that, are multiplied part by part.
 #[track_caller]
 pub(crate) fn complex_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if [a, b].iter().any(|t| t.layout().may_overlap_itself()) {
+        return Parts::of(a)?.matmul(&Parts::of(b)?)?.join();
+    }
     let [m, k, n] = [a.dims()[a.rank() - 2], a.dims()[a.rank() - 1], b.dims()[b.rank() - 1]];
     let (rows, parts) = (view_as_real(b)?, Parts::of(b)?);
     let turned = Tensor::stack(&[&parts.im.neg()?, &parts.re], b.rank())?;
@@ -206,6 +210,10 @@ impl Parts {
 
     pub fn mul(&self, other: &Parts) -> Result<Parts> {
         self.product(other, Tensor::broadcast_mul)
+    }
+
+    pub fn matmul(&self, other: &Parts) -> Result<Parts> {
+        self.product(other, f::matmul)
     }
 
     /// The quotients, by Smith's method (1962): the divisor's smaller part is divided by its larger one `p`, so that no square overflows. A

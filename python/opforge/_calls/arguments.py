@@ -17,21 +17,19 @@ def names_arguments(function):
         try:
             return function(*args, **options)
         except AttributeError as error:
-            name = _named(function, error, args, options)
-            if name is None:
-                raise
-            given = f"{function.__name__}(): argument '{name}' is a {type(error.obj).__name__}, expected a tensor"
-        raise TypeError(given)
+            refuse_argument(function, error, args, options)
+            raise
 
     return call
 
 
-def _named(function, error, args, options):
-    """The name of the argument in which an attribute of tensors was looked for in vain; None if it was in nothing that was given."""
+def refuse_argument(function, error, args, options):
+    """Raises TypeError if an attribute of tensors was looked for in vain in an argument of this call of the function."""
     if isinstance(error.obj, Tensor) or not hasattr(Tensor, error.name or ""):
-        return None
-    given = [*zip(inspect.signature(function).parameters, args), *options.items()]
-    return next((name for name, value in given if value is error.obj), None)
+        return
+    for name, value in [*zip(inspect.signature(function).parameters, args), *options.items()]:
+        if value is error.obj:
+            raise TypeError(f"{function.__name__}(): argument '{name}' is a {type(value).__name__}, expected a tensor") from None
 
 
 def name_arguments(module):

@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 
 from .. import _core
-from .arguments import names_arguments
+from .arguments import refuse_argument
 
 _plain_class = _core._disabled_torch_function_impl
 
@@ -105,13 +105,15 @@ def decide(function, args, kwargs):
 def shown(function):
     """A function that is composed in Python, shown as declared ones are: itself, rather than the calls that it is made of."""
 
-    named = names_arguments(function)
-
     @functools.wraps(function)
     def call(*args, **kwargs):
         calls, classes = _core._watching()
         if not calls and not (classes and overloaded((*args, *kwargs.values()))):
-            return named(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except AttributeError as error:
+                refuse_argument(function, error, args, kwargs)
+                raise
         result = decide(call, args, kwargs)
         if result is NotImplemented:
             raise TypeError(f"{function.__name__}(): every __torch_function__ of the arguments' classes returned NotImplemented")

@@ -12,14 +12,25 @@ pub(super) type CopyLine = unsafe fn(*const u8, usize, *const u8, usize, isize, 
 /// Copies elements of so many lines, one after the other: their indices, the first line and the destination. False if an index is out of range.
 pub(super) type CopyLines = unsafe fn(&Lines, usize, *const u8, *const u8, *mut u8) -> bool;
 
-/// Short lines at equal distances.
+/// Indices of a line up to which a loop walks many lines: with more, what is done once a line does not matter.
+pub(super) const LONGEST: usize = 64;
+
+/// Lines at equal distances.
 pub(super) struct Lines {
-    /// Indices of a line, and its elements with the step between them.
+    /// Indices of a line, and its elements with the bytes between them.
     pub n: usize,
     pub len: usize,
     pub step: isize,
-    /// The steps of indices, lines and results.
+    /// The bytes from line to line: of indices, of what is read, of what is written.
     pub apart: [isize; 3],
+}
+
+impl Lines {
+    /// Calls `body` with the place of each line's indices, of what is read and of what is written, until it is false.
+    #[inline(always)]
+    pub fn all(&self, count: usize, mut body: impl FnMut([isize; 3]) -> bool) -> bool {
+        (0..count as isize).all(|line| body(self.apart.map(|bytes| line * bytes)))
+    }
 }
 
 /// The loop for a row whose indices lie one after the other, as does the output, and name elements of one line.
@@ -31,8 +42,6 @@ pub(super) fn line(ids: &Ids, row: &Axis<3>, size: usize) -> Option<CopyLine> {
 
 /// The loop for one loop around short rows whose indices lie one after the other, as does the output, and name elements of one line.
 pub(super) fn lines(ids: &Ids, nest: &Nest<3>, size: usize) -> Option<CopyLines> {
-    /// The longest rows: with more, what is done once a row does not matter.
-    const LONGEST: usize = 64;
     let [_, row] = &nest.axes[..] else { return None };
     let fits = row.step == [ids.size() as isize, 0, size as isize] && row.len <= LONGEST && ids.len() > 0;
     let (long, short) = by_size!(size, T => (copy_lines::<i64, T> as CopyLines, copy_lines::<u32, T> as CopyLines));

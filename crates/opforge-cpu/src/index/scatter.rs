@@ -11,7 +11,8 @@ use super::Combine;
 use super::combine::{Add, Largest, Many, Multiply, Plain, Smallest, Truth};
 use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
-use super::write::{Lines, Sums, Totals, Write, WriteLines};
+use super::lines::{LONGEST, Lines};
+use super::write::{Sums, Totals, Write, WriteLines};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
 use crate::loops::work::LOOK;
 use crate::matmul::operand::Operand;
@@ -24,8 +25,6 @@ const MIN_ROW: usize = 8;
 /// Indices of a line up to which its neighbours are walked side by side however they lie: to begin a line takes longer. The second where all lines share
 /// their indices.
 const SHORT_LINE: [usize; 2] = [8, 16];
-/// Indices of a line up to which a loop walks many lines: with more, what is done once a line does not matter.
-const LONGEST: usize = 64;
 /// A line is copied just before it is written over where at least one in so many of its elements is: else the copy of all is shared out better.
 const SPARSE: usize = 4;
 /// Indices of rows after which they look whether they are to stop.
@@ -185,15 +184,16 @@ impl Scatter {
         let divided = nest.count() < 4 && loops.axis.len.saturating_mul(row.len) >= 4 * MIN_SHARED;
         let part = row.len.clamp(1, if divided { row.len.div_ceil(4).clamp(LEAST_PART, most) } else { most });
         let len = output.elem_count();
+        let in_lines = base.layout.is_contiguous() && loops.stride == size as isize && row.len == 1 && sums.is_none();
         let dense = loops.axis.len.saturating_mul(SPARSE) >= ids.len();
-        let lines = base.layout.is_contiguous() && loops.stride == size as isize && row.len == 1 && sums.is_none();
-        let lines = lines && dense;
-        let line = (lines && len > 0 && nest.count().checked_mul(ids.len()) == Some(len)).then(|| ids.len() * size);
+        let line = (in_lines && dense && len > 0 && nest.count().checked_mul(ids.len()) == Some(len))
+            .then(|| ids.len() * size);
         let (base, axis) = (Plan::new(base, output, &[]), widen(&loops.axis));
         let direct = direct.filter(|_| row.len == 1);
-        let lines = |lines: &Axis<3>| Lines { n: axis.len, len: ids.len(), apart: lines.step };
         let many = match nest.axes.as_slice() {
-            [beside] if direct.is_some() && axis.len <= LONGEST => Some(lines(beside)),
+            [beside] if direct.is_some() && axis.len <= LONGEST => {
+                Some(Lines { n: axis.len, len: ids.len(), step: axis.step[2], apart: beside.step })
+            }
             _ => None,
         };
         let mut scatter =
@@ -285,7 +285,7 @@ impl Scatter {
         (0..self.axis.len).step_by(LOOK).all(|first| {
             checkpoint();
             let (n, at) = (LOOK.min(self.axis.len - first), first as isize);
-            let line = Lines { n, len: self.ids.len(), apart: [0; 3] };
+            let line = Lines { n, len: self.ids.len(), step: self.axis.step[2], apart: [0; 3] };
             // SAFETY: `n` indices and elements are left from `first` on; the line of sums is whole.
             unsafe {
                 let (ids, src) = (ids.offset(at * self.axis.step[0]), src.offset(at * self.axis.step[1]));

@@ -4,6 +4,7 @@ use opforge_core::IntDType;
 
 use super::combine::{Combine, Summand};
 use super::ids::{SKIP, each_position};
+use super::lines::Lines;
 use crate::matmul::operand::{Accumulator, Operand};
 
 /// How an element is written.
@@ -19,23 +20,6 @@ pub(super) struct Write {
 
 /// Writes elements of so many lines, one after the other: the first one's indices and elements, and the line. False if an index is out of range.
 pub(super) type WriteLines = unsafe fn(&Lines, usize, *const u8, *const u8, *mut u8) -> bool;
-
-/// Contiguous lines at equal distances.
-pub(super) struct Lines {
-    /// Indices of a line, and its elements.
-    pub n: usize,
-    pub len: usize,
-    /// The bytes from line to line in indices, source and output.
-    pub apart: [isize; 3],
-}
-
-impl Lines {
-    /// Calls `body` with the place of each line's indices, source and output, until it is false.
-    #[inline(always)]
-    fn all(&self, count: usize, mut body: impl FnMut([isize; 3]) -> bool) -> bool {
-        (0..count as isize).all(|line| body(self.apart.map(|bytes| line * bytes)))
-    }
-}
 
 /// How a dtype's sums are kept wider than it is: the size of a sum, and the ways there and back.
 #[derive(Clone, Copy)]

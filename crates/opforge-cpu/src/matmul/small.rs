@@ -1,6 +1,7 @@
 //! Small products, whose operands are read where they lie: to pack them would take as long as to multiply them.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr::null;
 
 use opforge_core::Result;
@@ -192,7 +193,7 @@ impl<T: Operand> HostKernel for Small<T> {
         let rows = self.rows();
         let parts = m.div_ceil(rows);
         try_parallel_for(self.problem.batches() * parts, work::grain(self.elements() / parts), |tasks| {
-            let mut room = [T::Acc::default(); MAX_COPIED];
+            let mut room = [const { MaybeUninit::<T::Acc>::uninit() }; MAX_COPIED];
             for task in tasks {
                 let (batch, first) = (task / parts, task % parts * rows);
                 let (from_a, from_b) = self.problem.offsets(batch);
@@ -203,9 +204,9 @@ impl<T: Operand> HostKernel for Small<T> {
                     let mut b = (b.get().wrapping_add(from_b), b_row);
                     if b_column != 1 {
                         for (i, element) in room[..k * n].iter_mut().enumerate() {
-                            *element = *b.0.add(i / n * b_row + i % n * b_column);
+                            element.write(*b.0.add(i / n * b_row + i % n * b_column));
                         }
-                        b = (room.as_ptr(), n);
+                        b = (room.as_ptr().cast(), n);
                     }
                     self.product(rows.min(m - first), a, b, c);
                 }

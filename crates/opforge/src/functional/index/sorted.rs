@@ -111,8 +111,7 @@ fn unique_by_counts(input: &Tensor, return_inverse: bool, return_counts: bool) -
         return Ok(None);
     }
     let place = f::sub((&flat).into(), low.into(), Scalar::Int(1))?;
-    let ones = Tensor::ones(place.elem_count(), DType::I64, input.device())?;
-    let counts = Tensor::zeros(places, DType::I64, input.device())?.index_add(&place, &ones, 0)?;
+    let counts = f::counts_below(&place, places)?;
     let found = f::nonzero(&counts)?.flatten_all()?;
     let values = f::add((&found).into(), low.into(), Scalar::Int(1))?.to_dtype(input.dtype())?;
     if !return_inverse && !return_counts {

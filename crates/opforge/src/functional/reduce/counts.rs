@@ -41,11 +41,15 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
             let dtype = if weights.dtype() == DType::F32 { DType::F32 } else { DType::F64 };
             Tensor::zeros(bins, dtype, input.device())?.index_add(&ids, &weights.to_dtype(dtype)?, 0)
         }
-        None => {
-            let ones = Tensor::ones(ids.elem_count(), DType::I64, input.device())?;
-            Tensor::zeros(bins, DType::I64, input.device())?.index_add(&ids, &ones, 0)
-        }
+        None => counts_below(&ids, bins),
     }
+}
+
+/// How often each of the integers below `bins` comes in a vector of i64, which holds no others.
+#[track_caller]
+pub(crate) fn counts_below(ids: &Tensor, bins: usize) -> Result<Tensor> {
+    let ones = Tensor::ones(ids.elem_count(), DType::I64, ids.device())?;
+    Tensor::zeros(bins, DType::I64, ids.device())?.index_add(ids, &ones, 0)
 }
 
 /// How many elements fall into each of `bins` equal parts of the range from `min` to `max`, of their own range if both are 0. Elements beyond

@@ -1,5 +1,6 @@
 //! Where along an axis the greatest or least element stands.
 
+use super::gather::gather;
 use super::plan::{check_output, split};
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
 use crate::loops::work::{GRAIN, grain, look_again, look_at};
@@ -130,7 +131,7 @@ impl ArgPlan {
             order_and_merge(&mut outer);
         }
         let is_short = stride == 1 && len <= SHORT_ROW;
-        let last = outer.last().copied().filter(|d| d.len >= 8 && (is_short || d.stride[0] == 1 && stride != 1));
+        let last = outer.last().copied().filter(|d| d.len >= 8 && (is_short || (1..stride).contains(&d.stride[0])));
         // Columns count in u32.
         let columns = last.filter(|_| len <= u32::MAX as usize).unwrap_or(LoopDim { len: 0, stride: [0, 0] });
         if columns.len > 0 {
@@ -213,11 +214,19 @@ impl<T: ArgElem> ArgSearch<T> {
         // SAFETY: keys are asked for positions within the range only, where `base` is readable at the stride.
         let key = |i: usize| unsafe { base.add(i * stride).read() }.key(flip);
         let (mut best, mut best_block) = (key(range.start), range.start);
+        let mut gathered = [const { MaybeUninit::<T>::uninit() }; BLOCK];
         for block in range.clone().step_by(BLOCK) {
             look_again(block - range.start);
-            let end = range.end.min(block + BLOCK);
-            // SAFETY: the block lies within the range.
-            let greatest = unsafe { greatest_key(base.add(block * stride), end - block, stride, flip) };
+            let n = BLOCK.min(range.end - block);
+            // SAFETY: the block lies within the range, and is gathered before it is read.
+            let greatest = unsafe {
+                let mut elements = base.add(block * stride);
+                if stride != 1 {
+                    gather(elements, stride, gathered.as_mut_ptr().cast(), n);
+                    elements = gathered.as_ptr().cast();
+                }
+                greatest_key(std::slice::from_raw_parts(elements, n), flip)
+            };
             if greatest > best {
                 (best, best_block) = (greatest, block);
             }
@@ -287,9 +296,7 @@ impl<T: ArgElem> ArgSearch<T> {
             let elements = unsafe {
                 let mut first = base.add(row * stride);
                 if step != 1 {
-                    for (i, element) in gathered[..width].iter_mut().enumerate() {
-                        element.write(first.add(i * step).read());
-                    }
+                    gather(first, step, gathered.as_mut_ptr().cast(), width);
                     first = gathered.as_ptr().cast();
                 }
                 std::slice::from_raw_parts(first, width)
@@ -341,28 +348,19 @@ fn keep_greater<T: ArgElem>(
     }
 }
 
-/// The greatest of `n` keys.
-///
-/// # Safety
-/// `base` is valid for reading at the first `n` multiples of the stride.
+/// The greatest of keys.
 #[inline(always)]
-unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip: T::Key) -> T::Key {
+fn greatest_key<T: ArgElem>(elements: &[T], flip: T::Key) -> T::Key {
     let mut lanes = [T::Key::least(); LANES];
-    let mut rest = 0;
-    if stride == 1 {
-        // SAFETY: at stride 1 the first `n` multiples are `n` elements side by side.
-        let elements = unsafe { std::slice::from_raw_parts(base, n) };
-        for chunk in elements.chunks_exact(LANES) {
-            for (lane, element) in lanes.iter_mut().zip(chunk) {
-                let key = element.key(flip);
-                *lane = if key > *lane { key } else { *lane };
-            }
+    let (chunks, rest) = elements.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (lane, element) in lanes.iter_mut().zip(chunk) {
+            let key = element.key(flip);
+            *lane = if key > *lane { key } else { *lane };
         }
-        rest = n / LANES * LANES;
     }
-    // SAFETY: `i` is below `n`.
-    let tail = (rest..n).map(|i| unsafe { base.add(i * stride).read() }.key(flip));
-    lanes.into_iter().chain(tail).max().unwrap_or(T::Key::least())
+    let rest = rest.iter().map(|element| element.key(flip));
+    lanes.into_iter().chain(rest).max().unwrap_or(T::Key::least())
 }
 
 /// Searching a piece of one row, the only task: its best key and position.

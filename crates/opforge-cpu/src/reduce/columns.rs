@@ -2,6 +2,7 @@
 
 use super::cascade::{LEVELS, full_levels, levels_used};
 use super::fold::Fold;
+use super::gather::gather;
 use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan, TILE};
 use crate::loops::plan::{LoopDim, Walk, iterations};
@@ -212,13 +213,7 @@ impl<F: Fold> Columns<F> {
             // SAFETY: tiles hold whole vectors; the outputs are the tile's.
             unsafe {
                 let out = output.add((tile.to + i * out_stride) * size);
-                fold.finish::<S>(
-                    fold.read::<S>(acc.add(i)),
-                    lanes.min(width - i),
-                    self.tiles.plan.count,
-                    out,
-                    out_stride,
-                );
+                fold.complete::<S>(fold.read::<S>(acc.add(i)), lanes.min(width - i), &self.tiles.plan, out, out_stride);
             }
         }
     }
@@ -253,18 +248,6 @@ impl<T: Copy> Rows<'_, T> {
             gather(row, self.stride, gathered, self.width);
             gathered
         }
-    }
-}
-
-/// Copies `n` elements, `stride` apart, to neighbouring places.
-///
-/// # Safety
-/// `from` is readable for these elements, and `to` writable for `n`.
-#[inline(never)]
-unsafe fn gather<T: Copy>(from: *const T, stride: usize, to: *mut T, n: usize) {
-    for i in 0..n {
-        // SAFETY: `i` is below `n`: `from` is readable there at the stride, and `to` writable.
-        unsafe { to.add(i).write(from.add(i * stride).read()) };
     }
 }
 

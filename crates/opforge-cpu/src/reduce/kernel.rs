@@ -41,6 +41,8 @@ pub(super) struct Load {
 /// A piece of a reduction's work, with the addresses of its input, its output and its working memory, which holds accumulators.
 pub(super) struct Job {
     pub input: *const u8,
+    /// How many bytes behind the input a second one lies; 0 if there is none.
+    pub apart: isize,
     pub output: *mut u8,
     pub memory: *mut u8,
     pub step: Step,
@@ -58,6 +60,7 @@ pub(super) enum Step {
 /// The addresses of one run.
 struct Tensors {
     input: *const u8,
+    apart: isize,
     output: *mut u8,
 }
 
@@ -107,19 +110,22 @@ pub struct ReduceKernel {
 
 /// The kernel for a fold over a plan.
 pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
-    let (work, acc) = (plan.work(), size_of::<F::Acc>());
     match plan.form {
-        Form::Rows { .. } | Form::Scattered => {
-            let load = rows::load(&plan);
-            let far = work.saturating_mul(size_of::<F::In>()) >= FAR;
-            let isa = if far { Isa::current().min(Isa::Avx2) } else { Isa::current() };
-            ReduceKernel::prepare(work, load, acc, false, Prepared::at(isa, Rows { fold, plan }))
-        }
+        Form::Rows { .. } | Form::Scattered => prepare_rows(fold, plan),
         Form::Columns { .. } | Form::Narrow { .. } => {
+            let (work, acc) = (plan.work(), size_of::<F::Acc>());
             let tiles = Tiles::new(plan);
             ReduceKernel::prepare(work, tiles.load(), acc, true, Prepared::new(Columns { fold, tiles }))
         }
     }
+}
+
+/// [`prepare`] of a plan of rows or of scattered elements.
+pub(super) fn prepare_rows<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
+    let (work, acc, load) = (plan.work(), size_of::<F::Acc>(), rows::load(&plan));
+    let far = work.saturating_mul(size_of::<F::In>()) >= FAR;
+    let isa = if far { Isa::current().min(Isa::Avx2) } else { Isa::current() };
+    ReduceKernel::prepare(work, load, acc, false, Prepared::at(isa, Rows { fold, plan }))
 }
 
 impl ReduceKernel {
@@ -178,7 +184,8 @@ impl ReduceKernel {
     /// As [`HostKernel::run`] demands, for the step's part of the output; working memory as [`Step`] says.
     #[inline(always)]
     unsafe fn step(&self, tensors: &Tensors, memory: *mut u8, step: Step) {
-        let job = Job { input: tensors.input, output: tensors.output, memory, step };
+        let &Tensors { input, apart, output } = tensors;
+        let job = Job { input, apart, output, memory, step };
         // SAFETY: the addresses are those of the tensors that the loops were planned for, the memory is as the step asks.
         unsafe { self.loops.run(job) }
     }
@@ -213,7 +220,7 @@ impl ReduceKernel {
     pub unsafe fn fold_part(&self, part: usize, elements: *const u8, memory: *mut u8) {
         let (first, skipped) = (part * ROW_PART, part * ROW_PART * self.row_of);
         let units = first..self.units.min(first + ROW_PART);
-        let tensors = Tensors { input: elements, output: std::ptr::null_mut() };
+        let tensors = Tensors { input: elements, apart: 0, output: std::ptr::null_mut() };
         // SAFETY: the part's elements are there, and its place in the memory is its own.
         unsafe { self.step(&tensors, memory.add(part * self.memory), Step::Part { task: 0, units, skipped }) };
     }
@@ -224,7 +231,7 @@ impl ReduceKernel {
     /// `memory` holds the partial results, and `output` is the address of the result.
     pub unsafe fn join_parts(&self, memory: *mut u8, output: *mut u8) {
         let Some(Parts { count, .. }) = self.parts() else { return };
-        let tensors = Tensors { input: std::ptr::null(), output };
+        let tensors = Tensors { input: std::ptr::null(), apart: 0, output };
         // SAFETY: the caller vouches for both addresses.
         unsafe { self.step(&tensors, memory, Step::Join { task: 0, parts: count }) };
     }
@@ -245,7 +252,9 @@ impl Memory {
 
 impl HostKernel for ReduceKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let tensors = Tensors { input: inputs[0], output: outputs[0] };
+        let second = inputs.get(1).map_or(inputs[0].addr(), |input| input.expose_provenance());
+        let apart = second.wrapping_sub(inputs[0].addr()).cast_signed();
+        let tensors = Tensors { input: inputs[0], apart, output: outputs[0] };
         // SAFETY: the caller vouches for the addresses; each step writes its own outputs.
         unsafe {
             match self.sharing {

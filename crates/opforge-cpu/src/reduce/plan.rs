@@ -19,8 +19,10 @@ pub(super) struct Plan {
     pub outer: LoopDims<2>,
     /// Loops over what is reduced, around the form.
     pub reduced: LoopDims<1>,
-    /// Input elements per output.
+    /// Input elements per output, each counted once.
     pub count: usize,
+    /// How many times each of them is there: dimensions along which the input stays where it is are not walked.
+    pub repeats: usize,
     pub form: Form,
 }
 
@@ -79,15 +81,25 @@ pub(super) fn check_output(op: &'static str, output: &Meta, kept: &LoopDims<2>) 
 impl Plan {
     /// Chooses the loops that read memory in order and fill vectors.
     pub fn new(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW })
+        Self::of_repeated(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW })
     }
 
     /// As [`Plan::new`], for what folds many short rows together.
     pub fn of_short_rows(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::choose(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_MANY })
+        Self::of_repeated(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_MANY })
     }
 
-    /// As [`Plan::new`], but never [`Form::Narrow`], which needs accumulators that can be read from anywhere.
+    fn of_repeated(kept: LoopDims<2>, mut reduced: LoopDims<1>, preferences: Preferences) -> Plan {
+        let mut repeats = 1;
+        if reduced.iter().all(|d| d.len > 0) {
+            repeats = reduced.iter().filter(|d| d.stride == [0]).map(|d| d.len).product();
+            reduced.retain(|d| d.stride != [0]);
+        }
+        Plan { repeats, ..Self::choose(kept, reduced, preferences) }
+    }
+
+    /// As [`Plan::new`], but never [`Form::Narrow`], which needs accumulators that can be read from anywhere, and of single elements: it does not tell
+    /// which are repeated.
     pub fn without_narrow(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
         Self::choose(kept, reduced, Preferences { narrow: false, long_row: LONG_ROW })
     }
@@ -97,12 +109,12 @@ impl Plan {
         let outputs = iterations(&kept);
         if count == 0 || outputs == 0 {
             let outer = LoopDims::from_elem(LoopDim { len: outputs, stride: [0, 1] }, 1);
-            return Plan { outer, reduced: LoopDims::new(), count, form: Form::Rows { len: 0 } };
+            return Plan { outer, reduced: LoopDims::new(), count, repeats: 1, form: Form::Rows { len: 0 } };
         }
         order_and_merge(&mut kept);
         order_and_merge(&mut reduced);
         let form = choose(&mut kept, &mut reduced, count, preferences);
-        Plan { outer: kept, reduced, count, form }
+        Plan { outer: kept, reduced, count, repeats: 1, form }
     }
 }
 
@@ -139,7 +151,9 @@ fn choose(
     }
     let Some(column) = best_column(kept) else { return Form::Scattered };
     let LoopDim { len: width, stride: [stride, out_stride] } = kept[column];
-    if width < 8 && count > width {
+    // What is reduced lies closer together than the columns do.
+    let is_row = |row: &LoopDim<1>| row.len >= LONG_ROW && row.stride[0] < stride;
+    if width < 8 && count > width || reduced.last().is_some_and(is_row) {
         return Form::Scattered;
     }
     kept.remove(column);

@@ -3,6 +3,7 @@
 use super::Reducer;
 use super::cascade::Cascade;
 use super::fold::{FloatFold, Fold, STREAMS};
+use super::gather::gather;
 use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan};
 use crate::loops::plan::{LoopDim, Walk, iterations};
@@ -59,6 +60,7 @@ impl<F: Fold> Routine for Rows<F> {
             Step::Part { task, units, skipped } => (task..task + 1, units, 0, Some(skipped)),
             Step::Join { task, parts } => (task..task + 1, 0..0, parts, None),
         };
+        let fold = self.fold.beside(job.apart);
         let mut walk = Walk::new(&self.plan.outer, tasks.start);
         for _ in tasks {
             let [from, to] = walk.offset();
@@ -68,13 +70,13 @@ impl<F: Fold> Routine for Rows<F> {
                     self.join::<S>(memory, parts)
                 } else {
                     let skipped = partial.unwrap_or(0);
-                    self.fold_units::<S>(job.input.cast::<F::In>().add(from), units.clone(), skipped)
+                    self.fold_units::<S>(fold, job.input.cast::<F::In>().add(from), units.clone(), skipped)
                 };
                 if partial.is_some() {
                     self.fold.write::<S>(result, memory);
                 } else {
                     let output = job.output.add(to * self.fold.out_size());
-                    self.fold.finish::<S>(self.fold.fold_lanes::<S>(result), 1, self.plan.count, output, 1);
+                    self.fold.complete::<S>(self.fold.fold_lanes::<S>(result), 1, &self.plan, output, 1);
                 }
             }
             walk.step();
@@ -134,7 +136,7 @@ impl<F: Fold> Rows<F> {
                     Some(results) => (results, lanes),
                     None => (fold.fold_lanes::<S>(fold.fold_block::<S>(rows, len)), 1),
                 };
-                fold.finish::<S>(result, n, self.plan.count, output, steps[1]);
+                fold.complete::<S>(result, n, &self.plan, output, steps[1]);
                 row += n;
             }
         }
@@ -143,8 +145,13 @@ impl<F: Fold> Rows<F> {
     /// # Safety
     /// `base` is the element after `skipped` ones of an output's inputs, none of which the units have; the units exist.
     #[inline(always)]
-    unsafe fn fold_units<S: Simd>(&self, base: *const F::In, units: Range<usize>, skipped: usize) -> F::Vector<S> {
-        let fold = self.fold;
+    unsafe fn fold_units<S: Simd>(
+        &self,
+        fold: F,
+        base: *const F::In,
+        units: Range<usize>,
+        skipped: usize,
+    ) -> F::Vector<S> {
         if units.is_empty() {
             return fold.identity::<S>();
         }
@@ -235,7 +242,7 @@ impl<'a> Blocks<'a> {
         if self.row == 0 {
             let n = BLOCK.min(self.plan.count - self.start);
             // SAFETY: positions below `count` lie within the input.
-            unsafe { gather(base, &self.plan.reduced, self.start, &mut gathered[..n]) };
+            unsafe { gather_from(base, &self.plan.reduced, self.start, &mut gathered[..n]) };
             self.start += BLOCK;
             return (gathered.as_ptr().cast(), n);
         }
@@ -273,7 +280,7 @@ pub(crate) unsafe fn sum_row<S: Simd, T: StoredFloat, R: Reducer>(terms: R, ptr:
 /// # Safety
 /// `base` is valid for reading at every position of the loops; there are enough of them.
 #[inline(never)]
-unsafe fn gather<T: Copy>(base: *const T, loops: &[LoopDim<1>], start: usize, into: &mut [MaybeUninit<T>]) {
+unsafe fn gather_from<T: Copy>(base: *const T, loops: &[LoopDim<1>], start: usize, into: &mut [MaybeUninit<T>]) {
     let (inner, outer) = match loops.split_last() {
         Some((inner, outer)) => (*inner, outer),
         None => (LoopDim { len: 1, stride: [0] }, loops),
@@ -284,10 +291,9 @@ unsafe fn gather<T: Copy>(base: *const T, loops: &[LoopDim<1>], start: usize, in
     while filled < into.len() {
         let n = (inner.len - at).min(into.len() - filled);
         let [row] = walk.offset();
-        for (i, element) in into[filled..filled + n].iter_mut().enumerate() {
-            // SAFETY: the position is one of the loops'.
-            element.write(unsafe { base.add(row + (at + i) * inner.stride[0]).read() });
-        }
+        let to = into[filled..filled + n].as_mut_ptr().cast();
+        // SAFETY: the positions are the loops', and `to` has room for them.
+        unsafe { gather(base.add(row + at * inner.stride[0]), inner.stride[0], to, n) };
         filled += n;
         at = 0;
         walk.step();

@@ -139,23 +139,47 @@ fn scratch<T: Key>(len: usize) -> usize {
     (len + T::Packed::spare(len)) * size_of::<T::Packed>()
 }
 
-/// Sorts pairs of key and index as plain integers, which makes the order stable.
+/// Sorts pairs of key and index as plain integers, which makes the order stable. Keys of 64 bits that are no further apart than 32 bits tell, as those of
+/// most integers, are counted from the least.
 ///
 /// # Safety
 /// Valid for all elements of the row; `scratch` holds the bytes of [`scratch`], initialised and aligned to 64.
 unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch: *mut u8) {
     let row = order.row;
-    let room = row.len + T::Packed::spare(row.len);
-    // SAFETY: the scratch holds `room` pairs, and every pattern of bits is an integer.
-    let (pairs, spare) =
-        unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) }.split_at_mut(row.len);
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        // SAFETY: `i` is below the row's length.
-        let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
-        look_at(i);
-        *pair = T::Packed::new(value.key(), order.descending, i as u32);
+    // SAFETY: keys are asked for places within the row only.
+    let key = |i: usize| unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() }.key();
+    // SAFETY: `dst` has an index for each of the first `count` places, and the scratch is enough for pairs of either size.
+    unsafe {
+        if size_of::<T::Packed>() > size_of::<u64>() {
+            let (mut least, mut greatest) = (u64::MAX, 0);
+            for i in 0..row.len {
+                look_at(i);
+                (least, greatest) = (least.min(key(i)), greatest.max(key(i)));
+            }
+            if greatest - least <= u64::from(u32::MAX) {
+                return sort_pairs::<u64>(order, |i| key(i) - least, dst, scratch);
+            }
+        }
+        sort_pairs::<T::Packed>(order, key, dst, scratch);
     }
-    T::Packed::sort(pairs, spare);
+}
+
+/// [`sort_row`] of keys that fit pairs of this type
+///
+/// # Safety
+/// As [`sort_row`]; the scratch holds a row of these pairs and what they need to be sorted.
+unsafe fn sort_pairs<P: Packed>(order: &Order, key: impl Fn(usize) -> u64, dst: *mut u8, scratch: *mut u8) {
+    let row = order.row;
+    let room = row.len + P::spare(row.len);
+    // SAFETY: the scratch holds `room` pairs, and every pattern of bits is an integer.
+    let (pairs, spare) = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<P>(), room) }.split_at_mut(row.len);
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        look_at(i);
+        *pair = P::new(key(i), order.descending, i as u32);
+    }
+    if !pairs.is_sorted() {
+        P::sort(pairs, spare);
+    }
     for (i, pair) in pairs[..order.count].iter().enumerate() {
         look_at(i);
         // SAFETY: the result has an index for each of the first `count` places.

@@ -138,16 +138,19 @@ unsafe fn advise_huge(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     // SAFETY: the range is new and, from SLAB on, aligned to it; what is tried has at least PROBE bytes.
     unsafe {
-        if size >= SLAB && (size < huge::PROBE || huge::are_fast(start, size)) {
-            huge::advise(start, size);
+        match size {
+            ..SLAB => {}
+            SLAB..huge::PROBE => huge::advise(start, size),
+            _ => huge::advise_while_fast(start, size),
         }
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (start, size);
 }
 
-/// Huge pages are there sooner than small ones, if the machine has the memory. But where a virtual machine's host takes back what is free and gives
-/// it again page by page, they are often memory that the host has to give, and much slower, while small ones are remains of what it has given before.
+/// Huge pages are there sooner than small ones, if the machine has the memory, and are read faster ever after. But where a virtual machine's host takes
+/// back what is free and gives it again page by page, they are often memory that the host has to give, and much slower, while small ones are remains of
+/// what it has given before. The system gives away first what was in use last: so the front of a block may be fast, and the rest not.
 #[cfg(target_os = "linux")]
 mod huge {
     use std::sync::OnceLock;
@@ -156,44 +159,46 @@ mod huge {
 
     use super::{PAGE, SLAB};
 
-    /// The least bytes of a block that [`are_fast`] looks at.
+    /// The least bytes of a block that is looked at.
     pub const PROBE: usize = 4 * SLAB;
+    /// So many huge pages of a block are touched at most: those after them are taken to be as fast.
+    const TOUCHED: usize = 32;
 
     /// How long small pages take, for as many bytes as a huge one.
     static SMALL: OnceLock<Duration> = OnceLock::new();
 
-    /// Mappings to come that are not looked at, since huge pages were slow: of 128 MiB or more.
+    /// Mappings to come that are not looked at, since huge pages were slow: of [`PROBE`] bytes or more.
     static SKIPPED: AtomicU32 = AtomicU32::new(0);
     const SKIP: u32 = 4;
 
-    /// Whether a block's huge pages are there sooner than small ones: tells from its first and its last, which are touched.
+    /// Has a block backed by huge pages from its front on, as far as they are there sooner than small ones, which touching them tells.
     ///
     /// # Safety
     /// `start` is a new mapping of `size` bytes, at least [`PROBE`], aligned to [`SLAB`].
-    pub unsafe fn are_fast(start: *mut u8, size: usize) -> bool {
+    pub unsafe fn advise_while_fast(start: *mut u8, size: usize) {
         // Called under the heap's lock: nobody else counts meanwhile.
         let skipped = SKIPPED.load(Ordering::Relaxed);
         if skipped > 0 {
-            SKIPPED.store(skipped - 1, Ordering::Relaxed);
-            return false;
+            return SKIPPED.store(skipped - 1, Ordering::Relaxed);
         }
+        let pages = size / SLAB;
         let page = |index: usize| start.wrapping_add(index * SLAB);
         // SAFETY: pages of the block.
         let small = *SMALL.get_or_init(|| unsafe {
-            libc::madvise(page(1).cast(), SLAB, libc::MADV_NOHUGEPAGE);
-            touch(page(1), PAGE)
+            libc::madvise(page(pages - 1).cast(), SLAB, libc::MADV_NOHUGEPAGE);
+            touch(page(pages - 1), PAGE)
         });
-        let fast = [0, size / SLAB - 1].into_iter().all(|index| {
-            // SAFETY: pages of the block, which nobody uses yet.
-            unsafe {
-                advise(page(index), SLAB);
-                touch(page(index), SLAB) <= small
-            }
-        });
-        if !fast {
-            SKIPPED.store(SKIP, Ordering::Relaxed);
+        // SAFETY: pages of the block, which nobody uses yet.
+        let is_fast = |&index: &usize| unsafe {
+            advise(page(index), SLAB);
+            touch(page(index), SLAB) <= small
+        };
+        match (0..pages.min(TOUCHED)).find(|index| !is_fast(index)) {
+            Some(_) => SKIPPED.store(SKIP, Ordering::Relaxed),
+            // SAFETY: the rest of the block.
+            None if pages > TOUCHED => unsafe { advise(page(TOUCHED), size - TOUCHED * SLAB) },
+            None => {}
         }
-        fast
     }
 
     /// How long it takes to write a zero to each of the pages of [`SLAB`] bytes.

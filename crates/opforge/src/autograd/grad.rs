@@ -103,6 +103,6 @@ fn own(tensor: &Tensor, grad: Tensor) -> Result<Tensor> {
     // A view would share memory with its base, if only the view itself held that.
     let grad = if grad.base().is_some() && !grad.requires_grad() { grad.detach() } else { grad };
     let bytes = grad.elem_count() * grad.dtype().size_in_bytes();
-    let fits = grad.storage().nbytes() == bytes && (grad.is_contiguous() || grad.stride() == tensor.stride());
-    if fits && grad.is_unshared() { Ok(grad) } else { grad.copy() }
+    let fits = grad.storage().nbytes() == bytes && grad.is_laid_as(tensor);
+    if fits && grad.is_unshared() { Ok(grad) } else { grad.copy_laid_as(tensor) }
 }

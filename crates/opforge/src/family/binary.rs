@@ -106,8 +106,7 @@ pub(super) fn broadcast(op: &'static str, inputs: &[&Meta], dtype: DType) -> Res
     let layout = if a.shape() == b.shape() {
         result_layout(inputs, a.shape())
     } else {
-        let shape = a.shape().broadcast(b.shape(), op)?;
-        crate::Layout::contiguous(shape)
+        result_layout(inputs, &a.shape().broadcast(b.shape(), op)?)
     };
     Ok(smallvec![Meta { dtype, layout }])
 }

@@ -7,8 +7,7 @@ use opforge_core::Scalar;
 use opforge_tile::{CompareFn, TestFn};
 
 use super::binary::{broadcast, pair_samples};
-use super::unary::like_first;
-use super::{Plain, Side};
+use super::{Plain, Side, like_first};
 use crate::declaration::{Array, Sample};
 use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};

@@ -11,7 +11,7 @@ use super::{check_dtypes, result_layout};
 use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
 use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Saves, Tile, arity};
-use crate::{Layout, Meta, Result, Tensor};
+use crate::{Meta, Result, Tensor};
 
 /// A function of three tensors of one floating-point dtype, element by element with broadcasting.
 pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash + Attributes {
@@ -40,9 +40,7 @@ impl<F: Ternary> Operator for TernaryOp<F> {
         check_dtypes(F::NAME, a, b)?;
         check_dtypes(F::NAME, a, c)?;
         let shape = a.shape().broadcast(b.shape(), F::NAME)?.broadcast(c.shape(), F::NAME)?;
-        let is_same = inputs.iter().all(|input| *input.shape() == shape);
-        let layout = if is_same { result_layout(inputs, &shape) } else { Layout::contiguous(shape) };
-        Ok(smallvec![Meta { dtype: a.dtype, layout }])
+        Ok(smallvec![Meta { dtype: a.dtype, layout: result_layout(inputs, &shape) }])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {

@@ -7,14 +7,14 @@ use std::ops::Range;
 use opforge_tile::{BinaryFn, Float, UnaryFn};
 use smallvec::smallvec;
 
-use super::Plain;
+use super::{Plain, like_first};
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
 use crate::operator::{
     Attributes, AxisMap, Grads, Law, Linearity, Lowering, Metas, Operator, Reader, Repeats, Saves, Tile,
 };
-use crate::{DType, Error, Layout, Meta, Result, Tensor};
+use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
 pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
@@ -109,31 +109,6 @@ pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
 #[track_caller]
 pub fn unary_to<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
     if input.dtype().is_complex() { f.complex(input) } else { dispatch_to(&UnaryOp(f), &[input], out) }
-}
-
-/// The layout of an elementwise result: that of the inputs where they agree on a dense one of their own, otherwise row-major.
-pub(crate) fn result_layout(inputs: &[&Meta], shape: &crate::Shape) -> Layout {
-    let first = inputs[0];
-    let agree = !first.layout.is_contiguous()
-        && first.shape() == shape
-        && !first.layout.may_overlap_itself()
-        && is_dense(&first.layout)
-        && inputs[1..].iter().all(|m| m.dims() == first.dims() && m.layout.stride() == first.layout.stride());
-    if !agree {
-        return Layout::contiguous(shape.clone());
-    }
-    let stride = first.layout.stride().iter().copied().collect();
-    Layout::new(shape.clone(), stride, 0, "result_layout").unwrap_or_else(|_| Layout::contiguous(shape.clone()))
-}
-
-/// The outputs of an elementwise operator whose result has the first input's shape.
-pub(crate) fn like_first(inputs: &[&Meta], dtype: DType) -> Metas {
-    smallvec![Meta { dtype, layout: result_layout(inputs, inputs[0].shape()) }]
-}
-
-/// No gaps between elements: the span is the number of elements.
-fn is_dense(layout: &Layout) -> bool {
-    layout.span() - layout.start_offset() == layout.elem_count()
 }
 
 impl<F: Unary> Plain for UnaryOp<F> {

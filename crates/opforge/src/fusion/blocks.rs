@@ -10,6 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::axes::{Class, Dims};
 use super::chain::{Access, Chain, Fused, Link};
+use super::known;
 use super::part::Part;
 use crate::operator::Lowering;
 use crate::{Error, Layout, Meta, Result, Shape};
@@ -110,6 +111,9 @@ pub(super) fn fuse(chain: &Chain<'_>, wanted: &dyn Fn(usize) -> bool) -> Result<
     let elements = kernel.parts().ok_or_else(apart)?.elements;
     let parts = chain.links.iter().map(|link| link.part.flattened(input.elem_count()));
     let parts = parts.collect::<Option<Vec<Part>>>().ok_or_else(apart)?;
+    if let Some(known) = known::fuse(chain, wanted) {
+        return Ok(known);
+    }
     let flat = Chain::with_parts(&chain.links, &parts).map_err(|_| apart())?;
     let sizes = Sizes { chain: &flat, of: flat.loops.iter().map(|&class| (class, elements)).collect() };
     assemble(&flat, &sizes, Some((total, kernel)), wanted)

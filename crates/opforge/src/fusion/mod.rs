@@ -12,6 +12,7 @@ mod axes;
 mod blocks;
 mod chain;
 mod followed;
+mod known;
 mod part;
 
 pub use chain::{Access, Chain, Fused, Obstacle};

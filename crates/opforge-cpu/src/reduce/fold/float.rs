@@ -6,26 +6,34 @@ use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
 use crate::simd::{Float, Isa, Simd, Vector};
 use std::marker::PhantomData;
 
-/// A reduction of floats.
-pub(in crate::reduce) struct FloatFold<R, E> {
+/// A reduction of floats, or of the differences of two tensors' floats.
+pub(in crate::reduce) struct FloatFold<R, E, const DIFFERENCES: bool = false> {
     reducer: R,
+    /// How many bytes behind an element that lies which is taken away from it.
+    apart: isize,
     element: PhantomData<E>,
 }
 
-impl<R: Copy, E> Clone for FloatFold<R, E> {
+impl<R: Copy, E, const DIFFERENCES: bool> Clone for FloatFold<R, E, DIFFERENCES> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<R: Copy, E> Copy for FloatFold<R, E> {}
+impl<R: Copy, E, const DIFFERENCES: bool> Copy for FloatFold<R, E, DIFFERENCES> {}
 
-impl<R, E> FloatFold<R, E> {
+impl<R, E, const DIFFERENCES: bool> FloatFold<R, E, DIFFERENCES> {
     pub fn new(reducer: R) -> Self {
-        FloatFold { reducer, element: PhantomData }
+        FloatFold { reducer, apart: 0, element: PhantomData }
+    }
+
+    /// Where what is taken away from an element lies.
+    #[inline(always)]
+    fn other(self, ptr: *const E) -> *const E {
+        std::ptr::with_exposed_provenance(ptr.addr().wrapping_add_signed(self.apart))
     }
 }
 
-impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
+impl<R: Reducer, E: StoredFloat, const DIFFERENCES: bool> Fold for FloatFold<R, E, DIFFERENCES> {
     type In = E;
     type Acc = E::Compute;
     type Vector<S: Simd> = VectorOf<E, S>;
@@ -41,18 +49,28 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     }
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const E) -> VectorOf<E, S> {
-        // SAFETY: a whole vector of elements is readable at `ptr`.
-        self.reducer.map(unsafe { E::load::<S>(ptr) })
+        // SAFETY: a whole vector of elements is readable at `ptr`, and where the second tensor's lie.
+        unsafe {
+            let x = E::load::<S>(ptr);
+            self.reducer.map(if DIFFERENCES { x - E::load::<S>(self.other(ptr)) } else { x })
+        }
     }
     #[inline(always)]
     unsafe fn load_partial<S: Simd>(self, ptr: *const E, n: usize) -> VectorOf<E, S> {
-        // SAFETY: `ptr` has `n` elements, no more than the vector has lanes.
-        let mapped = self.reducer.map(unsafe { E::load_partial::<S>(ptr, n) });
-        Float::select(VectorOf::<E, S>::first(n), mapped, self.identity::<S>())
+        // SAFETY: `ptr` has `n` elements, no more than the vector has lanes, and so has the second tensor.
+        let x = unsafe {
+            let x = E::load_partial::<S>(ptr, n);
+            if DIFFERENCES { x - E::load_partial::<S>(self.other(ptr), n) } else { x }
+        };
+        Float::select(VectorOf::<E, S>::first(n), self.reducer.map(x), self.identity::<S>())
     }
     #[inline(always)]
     fn combine<S: Simd>(self, a: VectorOf<E, S>, b: VectorOf<E, S>) -> VectorOf<E, S> {
         self.reducer.combine(a, b)
+    }
+    #[inline(always)]
+    fn beside(self, apart: isize) -> Self {
+        FloatFold { apart, ..self }
     }
     /// Where there are registers enough for all.
     #[inline(always)]

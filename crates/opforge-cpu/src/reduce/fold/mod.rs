@@ -3,6 +3,7 @@
 mod float;
 mod int;
 
+use super::plan::Plan;
 use crate::simd::Simd;
 pub(super) use float::FloatFold;
 pub(super) use int::{IntFold, IntMath, IntOutput};
@@ -23,6 +24,11 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
 
     /// The number of lanes; at most 16.
     fn lanes<S: Simd>() -> usize;
+    /// The same where a second tensor, if it reads one, lies so many bytes behind the first; its address has been exposed.
+    #[inline(always)]
+    fn beside(self, _apart: isize) -> Self {
+        self
+    }
     /// What changes nothing when combined, in every lane.
     fn identity<S: Simd>(self) -> Self::Vector<S>;
     /// Reads a vector of elements and maps them.
@@ -59,6 +65,29 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     /// # Safety
     /// `out` is valid for writing these outputs; `n <= lanes`.
     unsafe fn finish<S: Simd>(self, v: Self::Vector<S>, n: usize, count: usize, out: *mut u8, out_stride: usize);
+    /// [`finish`](Fold::finish) of as many elements as a plan has, each as often as it is there.
+    ///
+    /// # Safety
+    /// As [`finish`](Fold::finish).
+    #[inline(always)]
+    unsafe fn complete<S: Simd>(self, v: Self::Vector<S>, n: usize, plan: &Plan, out: *mut u8, out_stride: usize) {
+        let v = if plan.repeats == 1 { v } else { self.repeat::<S>(v, plan.repeats) };
+        // SAFETY: what the caller vouches for.
+        unsafe { self.finish::<S>(v, n, plan.count * plan.repeats, out, out_stride) };
+    }
+    /// What so many equal results combine to, by doubling.
+    #[inline(always)]
+    fn repeat<S: Simd>(self, mut v: Self::Vector<S>, mut times: usize) -> Self::Vector<S> {
+        let mut result = self.identity::<S>();
+        while times > 0 {
+            if times % 2 == 1 {
+                result = self.combine_rarely::<S>(result, v);
+            }
+            v = self.combine_rarely::<S>(v, v);
+            times /= 2;
+        }
+        result
+    }
     /// The size of an output element in bytes.
     fn out_size(self) -> usize;
 

@@ -73,7 +73,8 @@ pub fn full_like(
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
     let _beside = beside(input);
-    leaf(Tensor::full_scalar(fill_value, input.shape(), dtype, &device)?.placed_like(input)?, requires_grad)
+    let make = |input: &Tensor| Tensor::full_scalar(fill_value, input.shape(), dtype, &device)?.placed_like(input);
+    leaf(in_order_of(input, make)?, requires_grad)
 }
 
 /// Random numbers, uniform in `[0, 1)`, in the input's shape, with its dtype and device unless others are given.
@@ -91,8 +92,10 @@ pub fn rand_like(
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
     let _beside = beside(input);
-    let drawn = draw(Rand::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?;
-    leaf(drawn.placed_like(input)?, requires_grad)
+    let make = |input: &Tensor| {
+        draw(Rand::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
+    };
+    leaf(in_order_of(input, make)?, requires_grad)
 }
 
 /// Random numbers, normal with mean 0 and standard deviation 1, in the input's shape, with its dtype and device unless others are given.
@@ -110,8 +113,10 @@ pub fn randn_like(
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
     let _beside = beside(input);
-    let drawn = draw(Randn::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?;
-    leaf(drawn.placed_like(input)?, requires_grad)
+    let make = |input: &Tensor| {
+        draw(Randn::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
+    };
+    leaf(in_order_of(input, make)?, requires_grad)
 }
 
 /// Random integers from `low` to before `high` in the input's shape, with its dtype and device unless others are given.
@@ -131,8 +136,10 @@ pub fn randint_like(
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
     let _beside = beside(input);
-    let drawn = draw(RandInt { low, high }, input.shape(), dtype, &device, generator.as_ref())?;
-    leaf(drawn.placed_like(input)?, requires_grad)
+    let make = |input: &Tensor| {
+        draw(RandInt { low, high }, input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
+    };
+    leaf(in_order_of(input, make)?, requires_grad)
 }
 
 /// [`randint_like`] from 0.

@@ -220,7 +220,19 @@ pub fn index_copy(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> 
 /// ```
 #[function]
 pub fn take(input: &Tensor, index: &Tensor) -> Result<Tensor> {
-    f::index_get(&input.flatten_all()?, &[Some(integers(OP, index)?)])
+    let index = integers(OP, index)?;
+    // Where flattening would copy many more elements than are taken, each is found by an index along each dimension.
+    if input.is_contiguous() || index.elem_count() > input.elem_count() / 16 {
+        return f::index_get(&input.flatten_all()?, &[Some(index)]);
+    }
+    let (mut rest, mut places) = (index, vec![None; input.rank()]);
+    for d in (1..input.rank()).rev() {
+        let len = Operand::from(input.dims()[d] as i64);
+        places[d] = Some(f::remainder((&rest).into(), len)?);
+        rest = f::floor_divide((&rest).into(), len)?;
+    }
+    places[0] = Some(rest);
+    f::index_get(input, &places)
 }
 
 /// A copy of `input` with `source` written, or added with `accumulate`, at the places that `index` names in the row-major order of all.

@@ -123,6 +123,7 @@ pub fn tile(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
 pub fn repeat_interleave(input: &Tensor, repeats: i64, dim: Option<i64>, output_size: Option<i64>) -> Result<Tensor> {
     let _ = output_size;
     let (x, dim) = along(input, dim)?;
+    let x = in_rows(&x)?;
     let times = usize::try_from(repeats).map_err(|_| Error::value(OP, "repeats", repeats, "0 or more"))?;
     let stretched = [&x.dims()[..=dim], &[times], &x.dims()[dim + 1..]].concat();
     Shape::from(&stretched[..]).check(OP, x.dtype().size_in_bytes())?;

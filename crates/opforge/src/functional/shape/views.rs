@@ -281,10 +281,10 @@ pub fn atleast_3d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
     tensors.iter().map(atleast_3d).collect()
 }
 
-/// The same elements in memory of their own; gradients pass.
+/// The same elements in memory of their own, without gaps and with the dimensions in the order in which the input's lie; gradients pass.
 #[function]
 pub fn clone(input: &Tensor) -> Result<Tensor> {
-    input.copy()
+    in_order_of(input, Tensor::copy)
 }
 
 /// The tensor itself if it is row-major, otherwise a row-major copy.

@@ -21,7 +21,7 @@ impl Plain for WhereCond {
         }
         check_dtypes(Self::NAME, a, b)?;
         let shape = a.shape().broadcast(b.shape(), Self::NAME)?.broadcast(cond.shape(), Self::NAME)?;
-        Ok(smallvec![Meta::contiguous(a.dtype, shape)])
+        Ok(smallvec![Meta { dtype: a.dtype, layout: result_layout(inputs, &shape) }])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {

@@ -72,7 +72,8 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
         return input.mul(&input.zeros_like()?);
     }
     let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, input.device())?;
-    dropped(Dropout { keep: Scalar::Float(1.0 - p) }, &key, input)?.placed_like(input)
+    let op = Dropout { keep: Scalar::Float(1.0 - p) };
+    in_order_of(input, |input| dropped(op, &key, input)?.placed_like(input))
 }
 
 fn samples() -> Vec<Sample> {

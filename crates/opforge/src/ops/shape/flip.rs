@@ -16,7 +16,7 @@ impl Plain for Flip {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         check_axes(Self::NAME, self.axes, inputs[0].shape())?;
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+        Ok(like_first(inputs, inputs[0].dtype))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {

@@ -57,7 +57,12 @@ impl Operator for Triangle {
 #[python(torch, method, in_place)]
 #[operator(DTypes::ALL, samples, Triangle)]
 pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    dispatch_to(&Triangle { lower: true, diagonal }, &[input], out)
+    triangle(Triangle { lower: true, diagonal }, input, out)
+}
+
+#[track_caller]
+pub(super) fn triangle(op: Triangle, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
+    if out.is_some() { dispatch_to(&op, &[input], out) } else { dispatch1(&op, &[&in_rows(input)?]) }
 }
 
 fn samples() -> Vec<Sample> {

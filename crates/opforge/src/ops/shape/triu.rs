@@ -1,6 +1,6 @@
 //! `triu(x, diagonal)`: the upper triangles of matrices.
 
-use super::tril::{Triangle, triangle_samples};
+use super::tril::{Triangle, triangle, triangle_samples};
 use crate::ops::prelude::*;
 
 /// The matrices, the last two dimensions, with zeros below the diagonal that is `diagonal` above the main one.
@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 #[python(torch, method, in_place)]
 #[operator(DTypes::ALL, samples)]
 pub fn triu(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    dispatch_to(&Triangle { lower: false, diagonal }, &[input], out)
+    triangle(Triangle { lower: false, diagonal }, input, out)
 }
 
 fn samples() -> Vec<Sample> {

@@ -1,0 +1,46 @@
+//! Reductions of what the elements of one vector exceed those of another by, which is written nowhere.
+
+use super::fold::FloatFold;
+use super::kernel::{ReduceKernel, prepare_rows};
+use super::plan::{Form, Plan};
+use crate::loops::plan::LoopDims;
+use crate::simd::Float;
+use opforge_core::DType;
+use opforge_tile::Reducer;
+use std::sync::Arc;
+
+/// The mean of squares.
+#[derive(Clone, Copy)]
+struct MeanSquare;
+
+impl Reducer for MeanSquare {
+    #[inline(always)]
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn map<V: Float>(self, x: V) -> V {
+        x * x
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+    #[inline(always)]
+    fn finish<V: Float>(self, acc: V, count: f64) -> V {
+        acc / V::splat(count)
+    }
+}
+
+/// The mean of the squared differences of two vectors of `count` elements, f32 or f64. The bits are those of three calls: of differences, squares, and
+/// their mean. None for other dtypes, and for so few elements that the result is not made in [parts](ReduceKernel::parts).
+pub fn mean_square_of_differences(dtype: DType, count: usize) -> Option<Arc<ReduceKernel>> {
+    let (outer, reduced) = (LoopDims::new(), LoopDims::new());
+    let plan = Plan { outer, reduced, count, repeats: 1, form: Form::Rows { len: count } };
+    let kernel = match dtype {
+        DType::F32 => prepare_rows(FloatFold::<MeanSquare, f32, true>::new(MeanSquare), plan),
+        DType::F64 => prepare_rows(FloatFold::<MeanSquare, f64, true>::new(MeanSquare), plan),
+        _ => return None,
+    };
+    kernel.parts().is_some().then_some(kernel)
+}

@@ -1,0 +1,52 @@
+//! `cube(x) = x * x * x`: the third power in one pass.
+
+use crate::ops::prelude::*;
+
+/// The tile function of [`cube`](fn@cube).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
+pub struct Cube;
+
+impl UnaryFn for Cube {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x * x * x
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.wrapping_mul(x).wrapping_mul(x)
+    }
+}
+
+impl Unary for Cube {
+    const NAME: &'static str = "cube";
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.affine(3.0, 0.0)?)
+    }
+}
+
+/// `x * x * x`, element by element: what [`pow`](fn@crate::functional::pow) computes for an exponent of 3.
+///
+/// Takes a tensor of any real dtype of any shape; the result has the same shape and dtype.
+///
+/// # Errors
+/// For dtypes that have no arithmetic.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[2f32, -3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cube(&x)?.to_vec1::<f32>()?, [8.0, -27.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(hidden)]
+#[operator(DTypes::NUMERIC, samples, Cube)]
+pub fn cube(input: &Tensor) -> Result<Tensor> {
+    unary(Cube, input)
+}
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Cube, -3.0..3.0, |x| x * x * x)
+}

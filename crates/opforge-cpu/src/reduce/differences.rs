@@ -9,11 +9,13 @@ use opforge_core::DType;
 use opforge_tile::Reducer;
 use std::sync::Arc;
 
-/// The mean of squares.
+/// The sum of squares, or their mean.
 #[derive(Clone, Copy)]
-struct MeanSquare;
+struct Squares {
+    mean: bool,
+}
 
-impl Reducer for MeanSquare {
+impl Reducer for Squares {
     #[inline(always)]
     fn identity(self) -> f64 {
         0.0
@@ -28,18 +30,18 @@ impl Reducer for MeanSquare {
     }
     #[inline(always)]
     fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        acc / V::splat(count)
+        if self.mean { acc / V::splat(count) } else { acc }
     }
 }
 
-/// The mean of the squared differences of two vectors of `count` elements, f32 or f64. The bits are those of three calls: of differences, squares, and
-/// their mean. None for other dtypes, and for so few elements that the result is not made in [parts](ReduceKernel::parts).
-pub fn mean_square_of_differences(dtype: DType, count: usize) -> Option<Arc<ReduceKernel>> {
+/// The sum of the squared differences of two vectors of `count` elements, f32 or f64, or their mean. The bits are those of three calls: of differences,
+/// of squares, and of the sum or mean. None for other dtypes, and for so few elements that the result is not made in [parts](ReduceKernel::parts).
+pub fn squares_of_differences(mean: bool, dtype: DType, count: usize) -> Option<Arc<ReduceKernel>> {
     let (outer, reduced) = (LoopDims::new(), LoopDims::new());
     let plan = Plan { outer, reduced, count, repeats: 1, form: Form::Rows { len: count } };
     let kernel = match dtype {
-        DType::F32 => prepare_rows(FloatFold::<MeanSquare, f32, true>::new(MeanSquare), plan),
-        DType::F64 => prepare_rows(FloatFold::<MeanSquare, f64, true>::new(MeanSquare), plan),
+        DType::F32 => prepare_rows(FloatFold::<Squares, f32, true>::new(Squares { mean }), plan),
+        DType::F64 => prepare_rows(FloatFold::<Squares, f64, true>::new(Squares { mean }), plan),
         _ => return None,
     };
     kernel.parts().is_some().then_some(kernel)

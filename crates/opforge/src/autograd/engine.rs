@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::countdown::Countdown;
 use super::ending::with_endings;
 use super::hooks::{run_after_hooks, run_leaf_hooks};
+use super::node::Action;
 use super::reach::Reach;
 use super::slot::Edge;
 use super::{Backward, GradMode, GradStore, Node, is_grad_enabled};
@@ -198,17 +199,42 @@ impl<'a> Engine<'a> {
         if !node.edges.iter().flatten().any(|edge| self.wants(edge)) {
             return Ok(());
         }
-        let ctx = Backward { node: &node, saved: node.saved(keep)?, grads: &grads, reach: self.reach };
-        let input_grads = node.backward(&ctx)?;
-        drop(ctx);
-        drop(grads);
-        for (i, (edge, grad)) in node.edges.iter().zip(input_grads).enumerate() {
-            if let (Some(edge), Some(grad)) = (edge, grad) {
-                check_grad(&node, i, &grad)?;
-                self.deliver(edge, grad)?;
+        let saved = node.saved(keep)?;
+        if !self.add_to_part(&node, &grads)? {
+            let ctx = Backward { node: &node, saved, grads: &grads, reach: self.reach };
+            let input_grads = node.backward(&ctx)?;
+            drop(ctx);
+            drop(grads);
+            for (i, (edge, grad)) in node.edges.iter().zip(input_grads).enumerate() {
+                if let (Some(edge), Some(grad)) = (edge, grad) {
+                    check_grad(&node, i, &grad)?;
+                    self.deliver(edge, grad)?;
+                }
             }
         }
         self.countdown.completed_by(&node).iter().try_for_each(|leaf| self.leaves.finish(leaf))
+    }
+
+    /// Adds the gradient of a view that shows a part to the sum of its tensor's gradients, where the part lies there: not as zeros around it. False,
+    /// with nothing done, for other nodes, and where there is no sum yet or somebody else may see it.
+    fn add_to_part(&mut self, node: &Node, grads: &[Option<Tensor>]) -> Result<bool> {
+        let (Action::Operator(op), [Some(edge)], [Some(grad)]) = (&node.action, &node.edges[..], grads) else {
+            return Ok(false);
+        };
+        let sum = match edge {
+            Edge::Leaf(leaf) => self.leaves.sum(leaf),
+            Edge::Node(node, output) => self.queue.get(&node.sequence).and_then(|next| next.grads[*output].as_ref()),
+        };
+        let Some(sum) = sum.filter(|sum| can_add_to(sum) && sum.device().is_cpu() && !op.views_storage()) else {
+            return Ok(false);
+        };
+        let Some(place) = op.view(sum.layout()).transpose()? else { return Ok(false) };
+        let is_part = place.shape() == grad.shape() && place.elem_count() < sum.elem_count();
+        if !is_part || place.may_overlap_itself() {
+            return Ok(false);
+        }
+        sum.with_layout(place).add_(grad)?;
+        Ok(true)
     }
 
     fn wants(&self, edge: &Edge) -> bool {
@@ -244,6 +270,10 @@ impl<'a> Engine<'a> {
 }
 
 impl Leaves {
+    fn sum(&self, leaf: &Tensor) -> Option<&Tensor> {
+        self.sums[*self.places.get(&leaf.id())?].1.as_ref()
+    }
+
     fn add(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
         let place = *self.places.entry(leaf.id()).or_insert(self.sums.len());
         if place == self.sums.len() {
@@ -269,18 +299,18 @@ impl Leaves {
 fn add(sum: &mut Option<Tensor>, grad: Tensor) -> Result<()> {
     *sum = Some(match sum.take() {
         None => grad,
-        Some(sum)
-            if !sum.dtype().is_complex()
-                && !is_grad_enabled()
-                && sum.is_unshared()
-                && !sum.layout().may_overlap_itself() =>
-        {
+        Some(sum) if can_add_to(&sum) => {
             sum.add_(&grad)?;
             sum
         }
         Some(sum) => sum.add(&grad)?,
     });
     Ok(())
+}
+
+/// Whether a gradient may be added to a sum in place.
+fn can_add_to(sum: &Tensor) -> bool {
+    !sum.dtype().is_complex() && !is_grad_enabled() && sum.is_unshared() && !sum.layout().may_overlap_itself()
 }
 
 fn seed_for(i: usize, root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {

@@ -124,7 +124,7 @@ fn dense_strides(dims: &[usize], outermost_first: &[usize]) -> Dims {
     let mut step = 1;
     for &dim in outermost_first.iter().rev() {
         strides[dim] = step;
-        step *= dims[dim].max(1);
+        step = step.saturating_mul(dims[dim].max(1));
     }
     strides
 }

@@ -133,7 +133,7 @@ fn by_multiplication(base: &Tensor, exponent: Scalar) -> Option<Result<Tensor>> 
         0.0 => Some(base.ones_like().and_then(|ones| f::constant_in(ones, &[base]))),
         1.0 => Some(base.copy()),
         2.0 => Some(base.sqr()),
-        3.0 => Some(f::cube(base)),
+        3.0 => Some(f::third_power(base)),
         0.5 if !integer => Some(base.sqrt()),
         -0.5 if !integer => Some(f::rsqrt(base)),
         -1.0 if !integer => Some(base.recip()),

@@ -1,12 +1,12 @@
-//! `cube(x) = x * x * x`: the third power in one pass.
+//! `third_power(x) = x * x * x`, in one pass.
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`cube`](fn@cube).
+/// The tile function of [`third_power`](fn@third_power).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
-pub struct Cube;
+pub struct ThirdPower;
 
-impl UnaryFn for Cube {
+impl UnaryFn for ThirdPower {
     const INT: bool = true;
 
     #[inline(always)]
@@ -19,8 +19,8 @@ impl UnaryFn for Cube {
     }
 }
 
-impl Unary for Cube {
-    const NAME: &'static str = "cube";
+impl Unary for ThirdPower {
+    const NAME: &'static str = "third_power";
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.affine(3.0, 0.0)?)
@@ -37,16 +37,16 @@ impl Unary for Cube {
 /// ```
 /// # use opforge::{Device, Tensor};
 /// let x = Tensor::new(&[2f32, -3.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::cube(&x)?.to_vec1::<f32>()?, [8.0, -27.0]);
+/// assert_eq!(opforge::functional::third_power(&x)?.to_vec1::<f32>()?, [8.0, -27.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::NUMERIC, samples, Cube)]
-pub fn cube(input: &Tensor) -> Result<Tensor> {
-    unary(Cube, input)
+#[operator(DTypes::NUMERIC, samples, ThirdPower)]
+pub fn third_power(input: &Tensor) -> Result<Tensor> {
+    unary(ThirdPower, input)
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Cube, -3.0..3.0, |x| x * x * x)
+    unary_samples(ThirdPower, -3.0..3.0, |x| x * x * x)
 }

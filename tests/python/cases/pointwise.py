@@ -115,6 +115,7 @@ CASES = [
     unary("sqrt", np.sqrt, POSITIVE),
     unary("tan", np.tan, UNIT),
     unary("tanh", np.tanh),
+    unary("third_power", lambda x: x**3),
     unary("trunc", np.trunc),
     case("affine", lambda x, mul, add: mul * x + add, X, 2.0, -0.5),
     case("to_dtype", lambda x, dtype: x.astype(dtype), X, dtype="int64", smooth=False),

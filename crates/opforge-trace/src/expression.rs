@@ -140,7 +140,7 @@ pub struct Node {
 }
 
 /// What a tile function computes of an element of each input. No two nodes are equal: what is needed twice is computed once.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     pub(crate) inputs: Vec<DType>,
     pub(crate) nodes: Vec<Node>,

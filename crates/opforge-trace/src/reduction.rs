@@ -9,7 +9,7 @@ use crate::record::{Arithmetic, record, trace};
 use crate::symbol::Symbol;
 
 /// What a reduction computes: `after(combine(.. combine(identity, before(x0)) .., before(xn)))`, in any order of the elements.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reduction {
     /// What changes nothing when it is combined; an expression without inputs.
     pub identity: Expression,

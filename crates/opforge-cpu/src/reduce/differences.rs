@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 /// The sum of squares, or their mean.
 #[derive(Clone, Copy)]
-struct Squares {
-    mean: bool,
+pub struct Squares {
+    /// Whether it is the mean.
+    pub mean: bool,
 }
 
 impl Reducer for Squares {
@@ -34,14 +35,14 @@ impl Reducer for Squares {
     }
 }
 
-/// The sum of the squared differences of two vectors of `count` elements, f32 or f64, or their mean. The bits are those of three calls: of differences,
+/// [`Squares`] of the differences of two vectors of `count` elements, f32 or f64. The bits are those of three calls: of differences,
 /// of squares, and of the sum or mean. None for other dtypes, and for so few elements that the result is not made in [parts](ReduceKernel::parts).
-pub fn squares_of_differences(mean: bool, dtype: DType, count: usize) -> Option<Arc<ReduceKernel>> {
+pub fn squares_of_differences(squares: Squares, dtype: DType, count: usize) -> Option<Arc<ReduceKernel>> {
     let (outer, reduced) = (LoopDims::new(), LoopDims::new());
     let plan = Plan { outer, reduced, count, repeats: 1, form: Form::Rows { len: count } };
     let kernel = match dtype {
-        DType::F32 => prepare_rows(FloatFold::<Squares, f32, true>::new(Squares { mean }), plan),
-        DType::F64 => prepare_rows(FloatFold::<Squares, f64, true>::new(Squares { mean }), plan),
+        DType::F32 => prepare_rows(FloatFold::<_, f32, true>::new(squares), plan),
+        DType::F64 => prepare_rows(FloatFold::<_, f64, true>::new(squares), plan),
         _ => return None,
     };
     kernel.parts().is_some().then_some(kernel)

@@ -221,11 +221,14 @@ impl<'a> Engine<'a> {
         let (Action::Operator(op), [Some(edge)], [Some(grad)]) = (&node.action, &node.edges[..], grads) else {
             return Ok(false);
         };
+        if op.view(&node.inputs[0].layout).is_none() || op.views_storage() {
+            return Ok(false);
+        }
         let sum = match edge {
             Edge::Leaf(leaf) => self.leaves.sum(leaf),
             Edge::Node(node, output) => self.queue.get(&node.sequence).and_then(|next| next.grads[*output].as_ref()),
         };
-        let Some(sum) = sum.filter(|sum| can_add_to(sum) && sum.device().is_cpu() && !op.views_storage()) else {
+        let Some(sum) = sum.filter(|sum| can_add_to(sum) && sum.device().is_cpu()) else {
             return Ok(false);
         };
         let Some(place) = op.view(sum.layout()).transpose()? else { return Ok(false) };

@@ -90,12 +90,7 @@ pub fn rand_like(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    let _beside = beside(input);
-    let make = |input: &Tensor| {
-        draw(Rand::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
-    };
-    leaf(in_order_of(input, make)?, requires_grad)
+    drawn_like(Rand::of(0.0, 1.0), input, generator.as_ref(), like(input, dtype, device), requires_grad)
 }
 
 /// Random numbers, normal with mean 0 and standard deviation 1, in the input's shape, with its dtype and device unless others are given.
@@ -111,12 +106,7 @@ pub fn randn_like(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    let _beside = beside(input);
-    let make = |input: &Tensor| {
-        draw(Randn::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
-    };
-    leaf(in_order_of(input, make)?, requires_grad)
+    drawn_like(Randn::of(0.0, 1.0), input, generator.as_ref(), like(input, dtype, device), requires_grad)
 }
 
 /// Random integers from `low` to before `high` in the input's shape, with its dtype and device unless others are given.
@@ -134,12 +124,7 @@ pub fn randint_like(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    let _beside = beside(input);
-    let make = |input: &Tensor| {
-        draw(RandInt { low, high }, input.shape(), dtype, &device, generator.as_ref())?.placed_like(input)
-    };
-    leaf(in_order_of(input, make)?, requires_grad)
+    drawn_like(RandInt { low, high }, input, generator.as_ref(), like(input, dtype, device), requires_grad)
 }
 
 /// [`randint_like`] from 0.
@@ -174,6 +159,20 @@ pub fn randint_below(
     requires_grad: bool,
 ) -> Result<Tensor> {
     crate::functional::randint(0, high, size, generator, dtype, device, requires_grad)
+}
+
+/// Random numbers of a dtype on a device that lie as the input's.
+#[track_caller]
+fn drawn_like<D: Distribution>(
+    distribution: D,
+    input: &Tensor,
+    generator: Option<&Generator>,
+    (dtype, device): (DType, Device),
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let _beside = beside(input);
+    let make = |input: &Tensor| draw(distribution, input.shape(), dtype, &device, generator)?.placed_like(input);
+    leaf(in_order_of(input, make)?, requires_grad)
 }
 
 /// The dtype and device of a tensor, unless others are given.

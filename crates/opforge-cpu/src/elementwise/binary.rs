@@ -8,7 +8,7 @@ use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::complex::{ComplexMap, ComplexStep};
-use super::float::{FloatMap, is_long, is_short};
+use super::float::{FloatMap, is_long, is_short, is_stored};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -28,6 +28,7 @@ struct OfComplex<F>(F);
 impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
     const SHORT: bool = is_short(F::PICOSECONDS);
+    const STORED: bool = is_stored(F::PICOSECONDS);
 
     #[inline(always)]
     fn map<V: Float>(&self, [a, b]: [V; 2]) -> V {

@@ -11,8 +11,10 @@ use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, VectorMask};
 pub(super) trait FloatMap<const K: usize>: Copy + Send + Sync + 'static {
     /// Whether its code is so long that a partial vector should take the same as whole ones.
     const LONG: bool;
-    /// Whether its code is so short that there is some for halves as they are stored, too.
+    /// Whether its code is so short that it waits for memory.
     const SHORT: bool;
+    /// Whether its code is so short that there is some for halves as they are stored, too.
+    const STORED: bool;
 
     fn map<V: Float>(&self, x: [V; K]) -> V;
 }
@@ -25,12 +27,19 @@ pub(super) const fn is_long(picoseconds: usize) -> bool {
     picoseconds >= LONG
 }
 
-/// Up to so many picoseconds an element, a function counts as short: widening and rounding by way of memory takes as long as it does.
+/// Up to so many picoseconds an element, a function counts as short.
 const SHORT: usize = 100;
+/// Up to so many, halves are computed as they are stored: widening and rounding by way of memory takes as long as the function does.
+const STORED: usize = 200;
 
 /// Whether a function that takes so many picoseconds an element is short.
 pub(super) const fn is_short(picoseconds: usize) -> bool {
     picoseconds <= SHORT
+}
+
+/// Whether a function that takes so many picoseconds an element is one of halves as they are stored.
+pub(super) const fn is_stored(picoseconds: usize) -> bool {
+    picoseconds <= STORED
 }
 
 /// A predicate of `K` floats.

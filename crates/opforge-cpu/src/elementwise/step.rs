@@ -25,7 +25,7 @@ impl<const K: usize> Step<K> {
     /// The step of a float function for elements of a dtype, and whether they are to be widened for it.
     pub fn of_floats<F: FloatMap<K>>(f: F, dtype: DType) -> (Self, bool) {
         // A constant condition, so that only the code that can run is compiled. Without instructions for conversions, tiles are faster.
-        if const { F::SHORT } && Isa::current() != Isa::Portable {
+        if const { F::STORED } && Isa::current() != Isa::Portable {
             match dtype {
                 DType::F16 => return (Self::new(HalfStep(f, PhantomData::<f16>)), false),
                 DType::BF16 => return (Self::new(HalfStep(f, PhantomData::<bf16>)), false),

@@ -7,7 +7,7 @@ use opforge_core::{Error, Meta, Result, with_int};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
-use super::float::{FloatMap, is_long, is_short};
+use super::float::{FloatMap, is_long, is_short, is_stored};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -23,6 +23,7 @@ struct OfInt<F, I>(F, PhantomData<I>);
 impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
     const SHORT: bool = is_short(F::PICOSECONDS);
+    const STORED: bool = is_stored(F::PICOSECONDS);
 
     #[inline(always)]
     fn map<V: Float>(&self, [a, b, c]: [V; 3]) -> V {

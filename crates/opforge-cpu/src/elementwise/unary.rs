@@ -6,7 +6,7 @@ use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
-use super::float::{FloatMap, is_long, is_short};
+use super::float::{FloatMap, is_long, is_short, is_stored};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -48,6 +48,7 @@ impl ScalarMap<1> for OfSign {
 impl<F: UnaryFn> FloatMap<1> for OfFloat<F> {
     const LONG: bool = is_long(F::PICOSECONDS);
     const SHORT: bool = is_short(F::PICOSECONDS);
+    const STORED: bool = is_stored(F::PICOSECONDS);
 
     #[inline(always)]
     fn map<V: Float>(&self, [x]: [V; 1]) -> V {

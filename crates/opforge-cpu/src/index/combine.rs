@@ -37,6 +37,26 @@ pub(super) trait Summand: Copy {
     fn widen(self) -> Self::Sum;
     fn narrow(sum: Self::Sum) -> Self;
     fn plus(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+    /// Makes sums of `n` elements.
+    ///
+    /// # Safety
+    /// `from` is readable for `n` elements, `to` writable for `n` sums, aligned.
+    unsafe fn widen_all(from: *const Self, to: *mut Self::Sum, n: usize) {
+        for i in 0..n {
+            // SAFETY: `i` is below `n`.
+            unsafe { to.add(i).write((*from.add(i)).widen()) };
+        }
+    }
+    /// Rounds `n` sums.
+    ///
+    /// # Safety
+    /// `from` is readable for `n` sums, `to` writable for `n` elements, aligned.
+    unsafe fn narrow_all(from: *const Self::Sum, to: *mut Self, n: usize) {
+        for i in 0..n {
+            // SAFETY: `i` is below `n`.
+            unsafe { to.add(i).write(Self::narrow(*from.add(i))) };
+        }
+    }
 }
 
 impl<T: Operand> Summand for T {
@@ -52,6 +72,14 @@ impl<T: Operand> Summand for T {
     #[inline(always)]
     fn plus(a: T::Acc, b: T::Acc) -> T::Acc {
         a.plus(b)
+    }
+    unsafe fn widen_all(from: *const T, to: *mut T::Acc, n: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { Operand::widen_all(from, to, n) }
+    }
+    unsafe fn narrow_all(from: *const T::Acc, to: *mut T, n: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { Operand::narrow_all(from, to, n) }
     }
 }
 

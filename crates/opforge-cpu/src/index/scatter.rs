@@ -119,6 +119,8 @@ impl Scatter {
             (Write::combining::<T, Add>(), (!T::EXACT).then(Sums::of::<T>), Some(Totals::of::<T>()))
         }
         let added = loops.axis.len;
+        // Each place is added to once at most, hence rounded once without a wider sum too.
+        let once = added <= 1;
         let many = added >= MANY[0] && added / MANY[1] >= places && output.layout.is_contiguous();
         let parts = |many: bool| {
             Ok(match base.dtype {
@@ -127,6 +129,8 @@ impl Scatter {
                 DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
                 DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
                 DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
+                DType::F16 if once => (Write::combining::<Plain<f16>, Add>(), None, None),
+                DType::BF16 if once => (Write::combining::<Plain<bf16>, Add>(), None, None),
                 DType::F16 => floats::<f16>(many),
                 DType::BF16 => floats::<bf16>(many),
                 DType::F32 => floats::<f32>(many),
@@ -406,9 +410,9 @@ impl HostKernel for Scatter {
             let fine = if let Some(sums) = self.sums {
                 let mut buffer = super::buffer::<u64>((self.len * sums.size).div_ceil(8))?;
                 let buffer = buffer.as_mut_ptr().cast::<u8>();
-                (sums.widen)(output, buffer, self.len);
+                sums.widen(output, buffer, self.len);
                 let fine = self.scatter(None, ids, src, buffer);
-                (sums.narrow)(buffer, output, self.len);
+                sums.narrow(buffer, output, self.len);
                 fine
             } else {
                 self.scatter(apart.then_some(base), ids, src, output)

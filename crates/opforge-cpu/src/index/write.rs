@@ -1,10 +1,13 @@
 //! The loops that write elements at indices.
 
 use opforge_core::IntDType;
+use opforge_runtime::parallel::parallel_for;
 
 use super::combine::{Combine, Summand};
 use super::ids::{SKIP, each_position};
 use super::lines::Lines;
+use crate::copy::Shared;
+use crate::loops::work;
 use crate::matmul::operand::{Accumulator, Operand};
 
 /// How an element is written.
@@ -25,8 +28,10 @@ pub(super) type WriteLines = unsafe fn(&Lines, usize, *const u8, *const u8, *mut
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
     pub size: usize,
-    pub widen: unsafe fn(*const u8, *mut u8, usize),
-    pub narrow: unsafe fn(*const u8, *mut u8, usize),
+    /// The size of an element.
+    element: usize,
+    widen: unsafe fn(*const u8, *mut u8, usize),
+    narrow: unsafe fn(*const u8, *mut u8, usize),
 }
 
 impl Write {
@@ -95,25 +100,46 @@ unsafe fn empty_totals<T: Operand>(totals: *mut u8, sums: *mut u8, sum_step: isi
 
 impl Sums {
     pub fn of<T: Summand>() -> Self {
-        Sums { size: size_of::<T::Sum>(), widen: widen::<T>, narrow: narrow::<T> }
+        Sums {
+            size: size_of::<T::Sum>(),
+            element: size_of::<T>(),
+            widen: |from, to, n| {
+                // SAFETY: whoever calls this answers for `n` elements and sums.
+                unsafe { T::widen_all(from.cast(), to.cast(), n) }
+            },
+            narrow: |from, to, n| {
+                // SAFETY: as above.
+                unsafe { T::narrow_all(from.cast(), to.cast(), n) }
+            },
+        }
     }
-}
 
-/// # Safety
-/// `from` is readable for `n` elements, `to` writable for `n` sums, aligned and side by side.
-unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
-    for i in 0..n {
-        // SAFETY: `i` is below `n`; elements and sums are aligned and lie side by side.
-        unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
+    /// Makes sums of `n` elements.
+    ///
+    /// # Safety
+    /// `from` is readable for `n` elements, `to` writable for `n` sums, aligned and side by side.
+    pub unsafe fn widen(&self, from: *const u8, to: *mut u8, n: usize) {
+        let (from, to) = (Shared(from), Shared(to));
+        parallel_for(n, work::GRAIN, |range| {
+            let (from, to) =
+                (from.get().wrapping_add(range.start * self.element), to.get().wrapping_add(range.start * self.size));
+            // SAFETY: the range's elements and sums, which no other has, are as the caller promises.
+            unsafe { (self.widen)(from, to, range.len()) };
+        });
     }
-}
 
-/// # Safety
-/// `from` is readable for `n` sums, `to` writable for `n` elements, aligned and side by side.
-unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
-    for i in 0..n {
-        // SAFETY: `n` sums are readable at `from`, `n` elements writable at `to`, and `i` is below `n`.
-        unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
+    /// Rounds `n` sums.
+    ///
+    /// # Safety
+    /// `from` is readable for `n` sums, `to` writable for `n` elements, aligned and side by side.
+    pub unsafe fn narrow(&self, from: *const u8, to: *mut u8, n: usize) {
+        let (from, to) = (Shared(from), Shared(to));
+        parallel_for(n, work::GRAIN, |range| {
+            let (from, to) =
+                (from.get().wrapping_add(range.start * self.size), to.get().wrapping_add(range.start * self.element));
+            // SAFETY: the range's sums and elements, which no other has, are as the caller promises.
+            unsafe { (self.narrow)(from, to, range.len()) };
+        });
     }
 }
 

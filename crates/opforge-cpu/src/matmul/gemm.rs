@@ -304,7 +304,7 @@ impl<T: Operand> Tile<'_, T> {
                 if !in_output {
                     for i in (0..self.rows).step_by(ROWS) {
                         for i in i..self.rows.min(i + ROWS) {
-                            T::narrow_all(sums.add(i * sums_row), c.add(i * n), count);
+                            (self.gemm.packing.narrow)(sums.add(i * sums_row), c.add(i * n), count);
                         }
                         self.each_rectangle(i, start, count, |_, _| ())?;
                     }

@@ -259,6 +259,11 @@ pub(super) mod x86 {
             Pairs(unsafe { _mm512_add_ps(self.0, b.0) })
         }
         #[inline(always)]
+        unsafe fn load_first(p: *const f32, n: usize) -> Self {
+            // SAFETY: as for a register of sums alone.
+            Pairs(unsafe { __m512::load_first(p, n) })
+        }
+        #[inline(always)]
         unsafe fn store_first(self, p: *mut f32, n: usize, add: bool) {
             // SAFETY: as for a register of sums alone.
             unsafe { self.0.store_first(p, n, add) }

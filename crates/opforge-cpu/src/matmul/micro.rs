@@ -265,7 +265,7 @@ float!(f64, __m512d, __m256d, 2, Compensated: Compensated::add, Compensated::joi
 /// The micro-kernels of [`pairs`](super::pairs), for processors with AVX512-BF16.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn bf16_pairs() -> Kernels<f32> {
-    packed_kernels!(
+    kernels!(
         [#[target_feature(enable = "avx512f,avx512bf16")]] f32, super::lanes::x86::Pairs,
         1: [1 2 3 4 5 6 7 8 9 10 11 12], 2: [1 2 3 4 5 6 7 8 9 10 11 12]
     )

@@ -149,7 +149,7 @@ impl Operand for bf16 {
     }
     fn for_products() -> (Kernels<f32>, Packing<bf16>) {
         match pairs::kernels() {
-            Some(kernels) => (kernels, Packing { pack: pairs::pack_pairs, unit: 2 }),
+            Some(kernels) => (kernels, Packing { pack: pairs::pack_pairs, unit: 2, narrow: pairs::narrow }),
             None => (f32::kernels(), Packing::SINGLE),
         }
     }

@@ -27,16 +27,18 @@ impl<T> Matrix<T> {
 /// Packs as [`pack`] does.
 type Pack<T> = unsafe fn(Matrix<T>, usize, usize, *mut <T as Operand>::Acc, usize);
 
-/// How operands of products are packed.
+/// How operands of products are packed, and what is made of the sums.
 pub(crate) struct Packing<T: Operand> {
     pub pack: Pack<T>,
     /// Neighbours along the depth that a packed element holds.
     pub unit: usize,
+    /// Rounds sums, as [`Operand::narrow_all`] does.
+    pub narrow: unsafe fn(*const T::Acc, *mut T, usize),
 }
 
 impl<T: Operand> Packing<T> {
     /// Each element by itself.
-    pub const SINGLE: Self = Packing { pack, unit: 1 };
+    pub const SINGLE: Self = Packing { pack, unit: 1, narrow: T::narrow_all };
 
     /// Rows of a panel of so much depth.
     #[inline]

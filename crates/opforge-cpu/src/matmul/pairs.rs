@@ -43,6 +43,41 @@ pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, 
     }
 }
 
+/// Rounds `n` sums, subnormal ones to zero.
+///
+/// # Safety
+/// There are as many sums, and room for as many elements; the processor has the instructions.
+pub(super) unsafe fn narrow(sums: *const f32, to: *mut bf16, n: usize) {
+    // SAFETY: as the caller promises.
+    #[cfg(target_arch = "x86_64")]
+    let done = unsafe { round_vectors(sums, to.cast(), n) };
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
+    for i in done..n {
+        // SAFETY: `i` is below `n`.
+        unsafe { to.add(i).write(bf16::from_f32(*sums.add(i))) };
+    }
+}
+
+/// Rounds sums as far as they fill vectors; says how many.
+///
+/// # Safety
+/// As [`narrow`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bf16")]
+unsafe fn round_vectors(sums: *const f32, to: *mut u16, n: usize) -> usize {
+    use std::arch::x86_64::{__m256bh, __m256i, _mm256_storeu_si256, _mm512_cvtneps_pbh, _mm512_loadu_ps};
+    const LANES: usize = 16;
+    for i in (0..n / LANES * LANES).step_by(LANES) {
+        // SAFETY: `LANES` sums and elements are left; a vector of bf16 has the bits of one of integers.
+        unsafe {
+            let rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(sums.add(i)));
+            _mm256_storeu_si256(to.add(i).cast(), std::mem::transmute::<__m256bh, __m256i>(rounded));
+        }
+    }
+    n / LANES * LANES
+}
+
 /// Writes the first `count` pairs of two rows.
 ///
 /// # Safety

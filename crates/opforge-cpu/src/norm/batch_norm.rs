@@ -9,7 +9,7 @@ use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
 use crate::loops::work::look_at;
 use crate::reduce::shrink;
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::HostKernel;
@@ -261,12 +261,26 @@ impl<E: StoredFloat> Forward<E> {
                 let bias = job.inputs[1 + usize::from(self.given[0])];
                 let bias = Float::splat(parameter::<E>(self.given[1], bias, channel, 0.0));
                 let (scale, start) = (VectorOf::<E, S>::splat(scale), sets.start(set, run));
+                let (x, y) = (job.inputs[0].cast::<E>().add(start), job.outputs[0].cast::<E>().add(start));
+                // Side by side, as most are, in a loop of their own.
+                if stride == 1 {
+                    each_vector(
+                        sets.len,
+                        lanes,
+                        #[inline(always)]
+                        |i, n| {
+                            look_at(i);
+                            let x = load_strided::<S, E>(x.add(i), n, 1);
+                            store_strided::<S, E>((x - center).mul_add(scale, bias), n, y.add(i), 1);
+                        },
+                    );
+                    continue;
+                }
                 for i in (0..sets.len).step_by(lanes) {
                     look_at(i);
-                    let (at, n) = (start + i * stride, lanes.min(sets.len - i));
-                    let x = load_strided::<S, E>(job.inputs[0].cast::<E>().add(at), n, stride);
-                    let y = (x - center).mul_add(scale, bias);
-                    store_strided::<S, E>(y, n, job.outputs[0].cast::<E>().add(at), stride);
+                    let (at, n) = (i * stride, lanes.min(sets.len - i));
+                    let x = load_strided::<S, E>(x.add(at), n, stride);
+                    store_strided::<S, E>((x - center).mul_add(scale, bias), n, y.add(at), stride);
                 }
             }
         }

@@ -9,7 +9,7 @@ use opforge_runtime::HostKernel;
 use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 
 /// The kernel for `(x - center) scale + shift` of each channel, the second dimension.
@@ -55,20 +55,24 @@ struct Runs<E> {
 }
 
 impl<E: StoredFloat> Runs<E> {
-    /// A run's numbers: those of its channel, or of up to a vector of channels from `i` on.
+    /// A run's center, scale and shift: those of its channel, or of up to a vector of channels from `i` on.
     ///
     /// # Safety
-    /// `at` is valid for a number a channel.
+    /// The job's tensors are valid; if runs are `together`, there are `n` channels from `i` on.
     #[inline(always)]
-    unsafe fn numbers<S: Simd>(&self, at: *const u8, run: usize, i: usize, n: usize) -> VectorOf<E, S> {
-        let at = at.cast::<E::Compute>();
-        // SAFETY: `at` has a number for each channel: `n` of them from the `i`-th on, or that of the run's channel.
-        unsafe {
-            match self.together {
-                true => load_strided::<S, E::Compute>(at.add(i), n, 1),
-                false => Vector::splat_elem(at.add(run % self.channels).read()),
-            }
+    unsafe fn numbers<S: Simd>(&self, job: &Job, run: usize, i: usize, n: usize) -> [VectorOf<E, S>; 3] {
+        let mut numbers = [VectorOf::<E, S>::splat(0.0); 3];
+        for (number, at) in numbers.iter_mut().zip(&job.inputs[1..4]) {
+            let at = at.cast::<E::Compute>();
+            // SAFETY: `at` has a number for each channel: `n` of them from the `i`-th on, or that of the run's channel.
+            *number = unsafe {
+                match self.together {
+                    true => load_strided::<S, E::Compute>(at.add(i), n, 1),
+                    false => Vector::splat_elem(at.add(run % self.channels).read()),
+                }
+            };
         }
+        numbers
     }
 }
 
@@ -84,14 +88,18 @@ impl<E: StoredFloat> Routine for Runs<E> {
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(run * self.len);
                 let y = job.outputs[0].cast::<E>().add(run * self.len);
-                for i in (0..self.len).step_by(lanes) {
-                    let n = lanes.min(self.len - i);
-                    let center = self.numbers::<S>(job.inputs[1], run, i, n);
-                    let scale = self.numbers::<S>(job.inputs[2], run, i, n);
-                    let shift = self.numbers::<S>(job.inputs[3], run, i, n);
-                    let value = (load_strided::<S, E>(x.add(i), n, 1) - center).mul_add(scale, shift);
-                    store_strided::<S, E>(value, n, y.add(i), 1);
-                }
+                let numbers = self.numbers::<S>(&job, run, 0, lanes.min(self.len));
+                each_vector(
+                    self.len,
+                    lanes,
+                    #[inline(always)]
+                    |i, n| {
+                        let [center, scale, shift] =
+                            if self.together { self.numbers::<S>(&job, run, i, n) } else { numbers };
+                        let value = (load_strided::<S, E>(x.add(i), n, 1) - center).mul_add(scale, shift);
+                        store_strided::<S, E>(value, n, y.add(i), 1);
+                    },
+                );
             }
         }
     }

@@ -103,7 +103,7 @@ impl Lines {
             let tasks = planes.count * planes.lines();
             match planes.axes[2].sliding() {
                 Some((kernel, window)) if planes.window() <= NEAR => {
-                    let neighbours = Neighbours::new(planes.axes[2].input, window);
+                    let neighbours = Neighbours::new(planes.axes[2].input, window, kernel);
                     prepare(Near::<E> { lines: self, divisors, kernel, neighbours }, tasks, work, 0)
                 }
                 _ => {

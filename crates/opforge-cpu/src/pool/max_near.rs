@@ -29,7 +29,7 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
         if planes.input() > i32::MAX as usize {
             return None;
         }
-        let neighbours = Neighbours::new(axis.input, window);
+        let neighbours = Neighbours::new(axis.input, window, kernel);
         let work = axis.output.saturating_mul(planes.window());
         let tasks = planes.count * planes.lines();
         Some(prepare(MaxNear::<E, PLACES> { planes, kernel, neighbours, element: PhantomData }, tasks, work, 0))

@@ -1,17 +1,21 @@
 //! What a vector of neighbouring windows reads from a line.
 
+use std::ops::Range;
+
 use super::windows::{MAX_STEP, Rows};
 use crate::conv::Window;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Bits, Float, FloatElem, Simd, Vector};
 
 /// Windows that move along lines of `width` elements.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Neighbours<F> {
     width: usize,
     window: Window,
     /// How far each window of a vector is from the first, as integers.
     offsets: [F; 16],
+    /// The first windows of vectors all of whose windows can be read as vectors.
+    whole: Range<usize>,
 }
 
 /// The integer vectors that go with the vectors of `E`.
@@ -20,9 +24,10 @@ pub(super) type Integers<E, S> = <VectorOf<E, S> as Float>::Bits;
 pub(super) type Lanes<E, S> = <VectorOf<E, S> as Float>::Mask;
 
 impl<F: FloatElem> Neighbours<F> {
-    pub fn new(width: usize, window: Window) -> Self {
+    /// Of windows of `kernel` elements.
+    pub fn new(width: usize, window: Window, kernel: usize) -> Self {
         let offsets = std::array::from_fn(|i| F::of_integer((i * window.stride) as i64));
-        Neighbours { width, window, offsets }
+        Neighbours { width, window, offsets, whole: whole(width, &window, kernel) }
     }
 
     /// Where the window `first` has its element `tap`: before or beyond the line, perhaps.
@@ -108,8 +113,13 @@ impl<F: FloatElem> Neighbours<F> {
         start: VectorOf<E, S>,
         f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
     ) -> VectorOf<E, S> {
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller promises; a vector of windows is read whole from a line only if it lies there.
         unsafe {
+            if let Some(row) = rows.only()
+                && self.whole.contains(&first)
+            {
+                return self.fold_line::<S, E>(x.add(row).offset(self.position(first, 0)), kernel, start, f);
+            }
             if self.are_inside(first, count, kernel) {
                 return self.fold_inside::<S, E>(x, self.position(first, 0), kernel, rows, start, f);
             }
@@ -126,6 +136,39 @@ impl<F: FloatElem> Neighbours<F> {
                 );
                 let (elements, inside) = self.arrange::<S, E>(column, from);
                 result = f(result, VectorOf::<E, S>::select(inside, elements, start));
+            }
+            result
+        }
+    }
+
+    /// [`Neighbours::fold`] of windows of one line, the first of which begins at `from`.
+    ///
+    /// # Safety
+    /// The line has all vectors that the windows are read as: those of [`whole`].
+    #[inline(always)]
+    unsafe fn fold_line<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        from: *const E,
+        kernel: usize,
+        start: VectorOf<E, S>,
+        f: impl Fn(VectorOf<E, S>, VectorOf<E, S>) -> VectorOf<E, S>,
+    ) -> VectorOf<E, S> {
+        let mut result = start;
+        // SAFETY: the line is readable from `from` to the end of the last vector.
+        unsafe {
+            if self.window.stride == 1 {
+                for tap in 0..kernel {
+                    result = f(result, E::load::<S>(from.add(tap)));
+                }
+                return result;
+            }
+            let (even, odd) = (self.offsets::<S, E>(), self.offsets::<S, E>() + Integers::<E, S>::splat(1));
+            for tap in (0..kernel).step_by(2) {
+                let (low, high) = (E::load::<S>(from.add(tap)), E::load::<S>(from.add(tap + VectorOf::<E, S>::LANES)));
+                result = f(result, low.lookup(high, even));
+                if tap + 1 < kernel {
+                    result = f(result, low.lookup(high, odd));
+                }
             }
             result
         }
@@ -206,6 +249,20 @@ impl<F: FloatElem> Neighbours<F> {
         let elements = if stride <= 2 { low.lookup(high, positions) } else { low };
         (elements, before_end & positions.gt(Integers::<E, S>::splat(-1)))
     }
+}
+
+/// The first windows of vectors that are read whole, of lines of `width` elements: windows without gaps, at most two elements apart.
+fn whole(width: usize, window: &Window, kernel: usize) -> Range<usize> {
+    /// No vector has more lanes.
+    const LANES: usize = 16;
+    let Window { stride, padding, dilation } = *window;
+    if stride > 2 || dilation > 1 || kernel == 0 {
+        return 0..0;
+    }
+    // The last vector ends so far behind the first window's beginning.
+    let reach = kernel.next_multiple_of(stride) - stride + stride * LANES;
+    let end = (width + padding).checked_sub(reach).map_or(0, |room| room / stride + 1);
+    padding.div_ceil(stride)..end
 }
 
 /// The elements from `at` on, `room` of them if there are fewer than lanes, and none if it is negative; others are 0.

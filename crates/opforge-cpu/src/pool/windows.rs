@@ -251,6 +251,13 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// The first element of the only line, if there is one.
+    #[inline(always)]
+    pub fn only(&self) -> Option<usize> {
+        let [Span { first: i, count: 1, .. }, Span { first: j, count: 1, .. }] = self.spans else { return None };
+        Some((i * self.lengths[0] + j) * self.lengths[1])
+    }
+
     /// Calls `f` with the first element of each line, within its plane.
     #[inline(always)]
     pub fn each(&self, mut f: impl FnMut(usize)) {

@@ -6,6 +6,7 @@ use opforge_core::{bf16, f16};
 
 use super::radix;
 use crate::loops::work::look_at;
+use crate::simd::convert::{widen_bf16, widen_f16};
 
 /// An element type whose order is that of integers.
 pub(super) trait Key: Copy {
@@ -13,6 +14,13 @@ pub(super) trait Key: Copy {
     type Packed: Packed;
     /// An integer that orders like the value.
     fn key(self) -> u64;
+    /// Whether it is less than another, which NaN is not, and nothing is less than NaN; without branches.
+    fn is_below(self, other: Self) -> bool;
+    /// Whether it is not NaN.
+    #[inline(always)]
+    fn is_number(self) -> bool {
+        true
+    }
 }
 
 /// A key in the upper bits and an index in the lower 32.
@@ -98,23 +106,15 @@ fn looking<T: Ord>() -> impl FnMut(&T, &T) -> Ordering {
 #[repr(transparent)]
 pub(super) struct Truth(u8);
 
-impl PartialEq for Truth {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl PartialOrd for Truth {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        self.key().partial_cmp(&other.key())
-    }
-}
-
 impl Key for Truth {
     type Packed = u64;
     #[inline(always)]
     fn key(self) -> u64 {
         u64::from(self.0 != 0)
+    }
+    #[inline(always)]
+    fn is_below(self, other: Self) -> bool {
+        self.key() < other.key()
     }
 }
 
@@ -126,6 +126,10 @@ macro_rules! integers {
             #[inline(always)]
             fn key(self) -> u64 {
                 (self as u64).wrapping_add($offset)
+            }
+            #[inline(always)]
+            fn is_below(self, other: Self) -> bool {
+                self < other
             }
         })*
     };
@@ -143,7 +147,7 @@ integers! {
 
 /// Floats order like their bits when those of negative numbers are turned over and the sign of others is set.
 macro_rules! floats {
-    ($($ty:ty => $bits:ty, $packed:ty);* $(;)?) => {
+    ($($ty:ty => $bits:ty, $packed:ty, $widen:expr);* $(;)?) => {
         $(impl Key for $ty {
             type Packed = $packed;
             #[inline(always)]
@@ -154,12 +158,20 @@ macro_rules! floats {
                 let key = if bits & SIGN != 0 { !bits } else { bits | SIGN };
                 u64::from(if self.is_nan() { <$bits>::MAX } else { key })
             }
+            #[inline(always)]
+            fn is_below(self, other: Self) -> bool {
+                $widen(self) < $widen(other)
+            }
+            #[inline(always)]
+            fn is_number(self) -> bool {
+                !self.is_nan()
+            }
         })*
     };
 }
 floats! {
-    f16 => u16, u64;
-    bf16 => u16, u64;
-    f32 => u32, u64;
-    f64 => u64, u128;
+    f16 => u16, u64, widen_f16;
+    bf16 => u16, u64, widen_bf16;
+    f32 => u32, u64, std::convert::identity;
+    f64 => u64, u128, std::convert::identity;
 }

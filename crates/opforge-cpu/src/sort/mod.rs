@@ -92,7 +92,7 @@ struct Order {
 }
 
 impl Order {
-    fn kernel<T: Key + PartialOrd>(self) -> Arc<dyn HostKernel> {
+    fn kernel<T: Key>(self) -> Arc<dyn HostKernel> {
         if self.count < self.row.len / 4 {
             return Arc::new(Select { order: self, ways: Ways::of::<T>() });
         }

@@ -46,7 +46,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn kernel<T: Key + PartialOrd>(self) -> Arc<dyn HostKernel> {
+    fn kernel<T: Key>(self) -> Arc<dyn HostKernel> {
         let scratch = 2 * self.lines.row.len * size_of::<<T::Packed as Packed>::Bits>();
         Arc::new(ArgPlace { wanted: self, scratch, row: row::<T> })
     }
@@ -85,7 +85,7 @@ impl HostKernel for ArgPlace {
 ///
 /// # Safety
 /// Valid for all elements of the row, of which there are some; `scratch` holds two keys for each, initialised and aligned to 64.
-unsafe fn row<T: Key + PartialOrd>(wanted: &Wanted, src: *const u8, dst: *mut u8, scratch: *mut u8) {
+unsafe fn row<T: Key>(wanted: &Wanted, src: *const u8, dst: *mut u8, scratch: *mut u8) {
     let &Lines { row, wide, .. } = &wanted.lines;
     // SAFETY: the scratch holds twice as many keys, and every pattern of bits is an integer.
     let keys = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<<T::Packed as Packed>::Bits>(), 2 * row.len) };
@@ -121,17 +121,13 @@ unsafe fn row<T: Key + PartialOrd>(wanted: &Wanted, src: *const u8, dst: *mut u8
 /// # Safety
 /// `src` is readable for an element for each key, `step` bytes apart.
 #[inline(always)]
-unsafe fn read_keys<T: Key + PartialOrd>(
-    src: *const u8,
-    step: isize,
-    keys: &mut [<T::Packed as Packed>::Bits],
-) -> usize {
+unsafe fn read_keys<T: Key>(src: *const u8, step: isize, keys: &mut [<T::Packed as Packed>::Bits]) -> usize {
     let mut numbers = 0;
     for (i, key) in keys.iter_mut().enumerate() {
         look_at(i);
         // SAFETY: the row has as many elements as there are keys.
         let value = unsafe { src.offset(i as isize * step).cast::<T>().read_unaligned() };
-        numbers += usize::from(value.partial_cmp(&value).is_some());
+        numbers += usize::from(value.is_number());
         *key = <T::Packed as Packed>::bits(value.key());
     }
     numbers

@@ -33,7 +33,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    pub fn of<T: Key + PartialOrd>() -> Self {
+    pub fn of<T: Key>() -> Self {
         Ways { pair: size_of::<T::Packed>(), isa: Isa::current(), part: select_part::<T>, finish: finish::<T> }
     }
 }
@@ -89,7 +89,7 @@ impl HostKernel for Select {
 /// # Safety
 /// The elements of the row are readable, `to` is writable for as many pairs as are wanted; `scratch` holds twice as many and [`SPARE`], initialised
 /// and aligned to 64; the level is supported.
-unsafe fn select_part<T: Key + PartialOrd>(
+unsafe fn select_part<T: Key>(
     order: &Order,
     isa: Isa,
     elements: std::ops::Range<usize>,
@@ -130,7 +130,7 @@ struct Worse<T> {
     descending: bool,
 }
 
-impl<T: Key + PartialOrd> Routine for Worse<T> {
+impl<T: Key> Routine for Worse<T> {
     /// The first block, and the number of blocks.
     type Args = (*const T, usize);
     type Output = usize;
@@ -144,9 +144,9 @@ impl<T: Key + PartialOrd> Routine for Worse<T> {
             // NaN compares with nothing, and may be among the best; a loop without a choice inside is compiled to vectors.
             let mut worse = 0u32;
             if self.descending {
-                block.iter().for_each(|x| worse += u32::from(*x < self.limit));
+                block.iter().for_each(|x| worse += u32::from(x.is_below(self.limit)));
             } else {
-                block.iter().for_each(|x| worse += u32::from(*x > self.limit));
+                block.iter().for_each(|x| worse += u32::from(self.limit.is_below(*x)));
             }
             if worse < BLOCK as u32 {
                 break;
@@ -167,7 +167,7 @@ struct Best<'a, T: Key> {
     limit: Option<(T::Packed, T)>,
 }
 
-impl<T: Key + PartialOrd> Best<'_, T> {
+impl<T: Key> Best<'_, T> {
     /// # Safety
     /// The row has this element.
     unsafe fn value(&self, i: usize) -> T {
@@ -181,7 +181,7 @@ impl<T: Key + PartialOrd> Best<'_, T> {
     unsafe fn offer(&mut self, i: usize) {
         // SAFETY: `i` is an element of the row.
         let x = unsafe { self.value(i) };
-        let after = |limit: T| if self.order.descending { x < limit } else { x > limit };
+        let after = |limit: T| if self.order.descending { x.is_below(limit) } else { limit.is_below(x) };
         if self.limit.is_some_and(|(_, limit)| after(limit)) {
             return;
         }

@@ -145,12 +145,15 @@ fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], a
 
 #[test]
 fn gathers_and_scatters() {
-    let cases: [(&[usize], &[usize]); 11] = [
+    let cases: [(&[usize], &[usize]); 13] = [
         (&[1200, 3], &[1100, 3]),
         // Few indices in each of many lines.
         (&[700, 40], &[600, 3]),
         (&[5, 700, 40], &[4, 600, 17]),
         (&[2, 97, 8], &[2, 97, 5]),
+        // One, which each place is written by once at most.
+        (&[70, 40], &[60, 1]),
+        (&[6, 300, 20], &[6, 1, 20]),
         (&[4, 3, 7], &[4, 3, 7]),
         (&[4, 5, 9], &[2, 5, 9]),
         (&[40, 12], &[3, 2]),

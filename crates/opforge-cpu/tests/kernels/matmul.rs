@@ -125,6 +125,10 @@ fn tall_matrices() {
                 (300, 3, 5),
                 (260, 70, 3),
                 (260, 40, 33),
+                (300, 2, 33),
+                (200, 16, 70),
+                (270, 8, 257),
+                (130, 64, 32),
                 (300, 15, 1),
                 (70, 31, 1),
                 (90, 130, 1),
@@ -207,25 +211,38 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn linear_adds_the_bias() {
-    for (rows, k, n) in
-        [(1, 40, 30), (7, 40, 1), (30, 300, 50), (1, 3, 1), (5, 0, 3), (300, 9, 70), (300, 9, 7), (300, 20, 1)]
-    {
-        let (x, w) = (Meta::contiguous(DType::F32, [rows, k]), Meta::contiguous(DType::F32, [n, k]));
-        let bias = Meta::contiguous(DType::F32, [n]);
-        let output = Meta::contiguous(DType::F32, [rows, n]);
-        let (xv, wv, bv) = (values::<f32>(rows * k, 1), values::<f32>(n * k, 2), values::<f32>(n, 3));
-        let with = linear("linear", &x, &w, Some(&bias), &output).unwrap();
-        let without = linear("linear", &x, &w, None, &output).unwrap();
-        let (with, without) =
-            (run::<f32>(&*with, &[&xv, &wv, &bv], rows * n), run::<f32>(&*without, &[&xv, &wv], rows * n));
-        for i in 0..rows * n {
-            let dot: f32 = (0..k).map(|p| xv[i / n * k + p] * wv[i % n * k + p]).sum();
-            assert_eq!((without[i], with[i]), (dot, dot + bv[i % n]), "{rows} {k} {n} at {i}");
-        }
-        let kernel = linear("linear", &x, &w, Some(&bias), &output).unwrap();
-        if let Some(packed) = run_prepacked(&*kernel, &[&xv[..], &wv, &bv], rows * n) {
-            assert!(packed == with, "{rows} {k} {n}, packed before");
-        }
+    for [rows, k, n] in [
+        [1, 40, 30],
+        [7, 40, 1],
+        [30, 20, 50],
+        [1, 3, 1],
+        [5, 0, 3],
+        [300, 9, 70],
+        [300, 10, 70],
+        [300, 8, 7],
+        [300, 20, 1],
+    ] {
+        check_linear::<f32>(rows, k, n);
+        check_linear::<bf16>(rows, k, n);
+    }
+    check_linear::<f32>(30, 300, 50);
+}
+
+/// Sums are whole numbers that the dtype holds.
+fn check_linear<T: Element + WithDType>(rows: usize, k: usize, n: usize) {
+    let of = |dims: &[usize]| Meta::contiguous(T::DTYPE, dims);
+    let (x, w, bias, output) = (of(&[rows, k]), of(&[n, k]), of(&[n]), of(&[rows, n]));
+    let (xv, wv, bv) = (values::<T>(rows * k, 1), values::<T>(n * k, 2), values::<T>(n, 3));
+    let with = linear("linear", &x, &w, Some(&bias), &output).unwrap();
+    let without = linear("linear", &x, &w, None, &output).unwrap();
+    let (got, bare) = (run::<T>(&*with, &[&xv, &wv, &bv], rows * n), run::<T>(&*without, &[&xv, &wv], rows * n));
+    for i in 0..rows * n {
+        let dot: f64 = (0..k).map(|p| xv[i / n * k + p].to_f64() * wv[i % n * k + p].to_f64()).sum();
+        let expected = (dot, dot + bv[i % n].to_f64());
+        assert_eq!((bare[i].to_f64(), got[i].to_f64()), expected, "{rows} {k} {n} at {i}");
+    }
+    if let Some(packed) = run_prepacked(&*with, &[&xv[..], &wv, &bv], rows * n) {
+        assert!(packed == got, "{rows} {k} {n}, packed before");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::testing::{Array, Threads, epsilon, layouts, noise, run};
 /// Input and output dimensions, three of them spatial, and kernel, stride, padding and dilation; without them the windows are adaptive.
 type Case = ([usize; 4], [usize; 4], Option<[usize; 4]>);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 15] = [
     ([2, 1, 6, 70], [2, 1, 3, 35], Some([3, 2, 1, 1])),
     ([1, 1, 8, 45], [1, 1, 8, 45], Some([5, 1, 2, 1])),
     ([2, 1, 9, 40], [2, 1, 4, 20], Some([2, 2, 0, 1])),
@@ -23,6 +23,9 @@ const CASES: [Case; 12] = [
     ([1, 1, 8, 270], [1, 1, 2, 67], Some([4, 4, 0, 1])),
     ([1, 1, 9, 100], [1, 1, 3, 33], Some([5, 3, 1, 1])),
     ([2, 1, 5, 150], [2, 1, 3, 11], None),
+    ([3, 1, 1, 100], [3, 1, 1, 50], Some([2, 2, 0, 1])),
+    ([3, 1, 1, 100], [3, 1, 1, 98], Some([3, 1, 0, 1])),
+    ([3, 1, 1, 101], [3, 1, 1, 34], Some([5, 3, 2, 1])),
 ];
 
 fn windows(case: &Case) -> Windows {

@@ -74,11 +74,11 @@ impl<T: Operand> Summand for T {
         a.plus(b)
     }
     unsafe fn widen_all(from: *const T, to: *mut T::Acc, n: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: `from` has `n` elements and `to` room for their sums, which are the accumulators.
         unsafe { Operand::widen_all(from, to, n) }
     }
     unsafe fn narrow_all(from: *const T::Acc, to: *mut T, n: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: `from` has `n` sums, which are the accumulators, and `to` room for as many elements.
         unsafe { Operand::narrow_all(from, to, n) }
     }
 }

@@ -30,9 +30,12 @@ pub(super) struct Sums {
     pub size: usize,
     /// The size of an element.
     element: usize,
-    widen: unsafe fn(*const u8, *mut u8, usize),
-    narrow: unsafe fn(*const u8, *mut u8, usize),
+    widen: Convert,
+    narrow: Convert,
 }
+
+/// Converts so many elements that lie side by side.
+type Convert = unsafe fn(*const u8, *mut u8, usize);
 
 impl Write {
     /// The way that overwrites.
@@ -119,13 +122,8 @@ impl Sums {
     /// # Safety
     /// `from` is readable for `n` elements, `to` writable for `n` sums, aligned and side by side.
     pub unsafe fn widen(&self, from: *const u8, to: *mut u8, n: usize) {
-        let (from, to) = (Shared(from), Shared(to));
-        parallel_for(n, work::GRAIN, |range| {
-            let (from, to) =
-                (from.get().wrapping_add(range.start * self.element), to.get().wrapping_add(range.start * self.size));
-            // SAFETY: the range's elements and sums, which no other has, are as the caller promises.
-            unsafe { (self.widen)(from, to, range.len()) };
-        });
+        // SAFETY: elements and sums are as far apart as they are large, and there are `n` of both.
+        unsafe { share(self.widen, (from, self.element), (to, self.size), n) }
     }
 
     /// Rounds `n` sums.
@@ -133,14 +131,23 @@ impl Sums {
     /// # Safety
     /// `from` is readable for `n` sums, `to` writable for `n` elements, aligned and side by side.
     pub unsafe fn narrow(&self, from: *const u8, to: *mut u8, n: usize) {
-        let (from, to) = (Shared(from), Shared(to));
-        parallel_for(n, work::GRAIN, |range| {
-            let (from, to) =
-                (from.get().wrapping_add(range.start * self.size), to.get().wrapping_add(range.start * self.element));
-            // SAFETY: the range's sums and elements, which no other has, are as the caller promises.
-            unsafe { (self.narrow)(from, to, range.len()) };
-        });
+        // SAFETY: as for `widen`, the other way.
+        unsafe { share(self.narrow, (from, self.size), (to, self.element), n) }
     }
+}
+
+/// Shares a conversion of `n` elements of these sizes among threads.
+///
+/// # Safety
+/// Both sides are valid for `n` elements, and they are those that `convert` takes.
+unsafe fn share(convert: Convert, (from, from_size): (*const u8, usize), (to, to_size): (*mut u8, usize), n: usize) {
+    let (from, to) = (Shared(from), Shared(to));
+    parallel_for(n, work::GRAIN, |range| {
+        let from = from.get().wrapping_add(range.start * from_size);
+        let to = to.get().wrapping_add(range.start * to_size);
+        // SAFETY: the range's elements are some of the `n`, and no other range has them.
+        unsafe { convert(from, to, range.len()) };
+    });
 }
 
 /// # Safety

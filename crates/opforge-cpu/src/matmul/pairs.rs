@@ -48,7 +48,7 @@ pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, 
 /// # Safety
 /// There are as many sums, and room for as many elements; the processor has the instructions.
 pub(super) unsafe fn narrow(sums: *const f32, to: *mut bf16, n: usize) {
-    // SAFETY: as the caller promises.
+    // SAFETY: both sides have `n` elements, and the processor the instructions.
     #[cfg(target_arch = "x86_64")]
     let done = unsafe { round_vectors(sums, to.cast(), n) };
     #[cfg(not(target_arch = "x86_64"))]

@@ -1,10 +1,11 @@
-//! The rectangles in which a blocked product makes its output, for those who follow.
+//! The rectangles in which products make their output, for those who follow: blocks, and rows of tall ones.
 
 use opforge_core::Result;
 use opforge_runtime::{Rectangles, Then};
 
 use super::gemm::{COLUMNS, Gemm, ROWS, STRIPS_FOLLOWED};
 use super::operand::Operand;
+use super::tall::Tall;
 
 impl<T: Operand> Rectangles for Gemm<T> {
     fn shape(&self) -> [usize; 3] {
@@ -21,6 +22,21 @@ impl<T: Operand> Rectangles for Gemm<T> {
 
     unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
         // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, Some(then)) }
+    }
+}
+
+impl<T: Operand> Rectangles for Tall<T> {
+    fn shape(&self) -> [usize; 3] {
+        [1, self.problem.m, self.problem.n]
+    }
+
+    fn sizes(&self) -> Vec<[usize; 2]> {
+        lengths(&[self.problem.m], self.rows).into_iter().map(|rows| [rows, self.problem.n]).collect()
+    }
+
+    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
+        // SAFETY: as the caller promises: the tensors are this call's, and `then` may have what is finished.
         unsafe { self.tasks(inputs, outputs, Some(then)) }
     }
 }

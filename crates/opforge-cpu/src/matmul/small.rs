@@ -82,7 +82,7 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
             let a = args.a.add(p * column);
             let line: [L; NV] = line::<L, NV, WHOLE>(args.b.add(p * args.b_row), last);
             for (i, sums) in sums.iter_mut().enumerate() {
-                // Pairs lie where half of an accumulator may.
+                // A pair of bf16 is aligned as one of them is.
                 let scale = L::splat(a.add(i * row).read_unaligned());
                 for (sum, b) in sums.iter_mut().zip(line) {
                     *sum = scale.mul_add(b, *sum);

@@ -7,7 +7,7 @@ use std::ptr::null;
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
-use opforge_runtime::{HostKernel, checkpoint};
+use opforge_runtime::{HostKernel, Rectangles, Then, checkpoint};
 
 use super::fold::{self, Fold, FoldKernel, Folds};
 use super::micro::Kernels;
@@ -52,13 +52,13 @@ fn has_pairs<T: Operand>(problem: &Problem) -> bool {
 
 /// A product that [`fits`], or [of folded sums](fold::fits).
 pub(super) struct Tall<T: Operand> {
-    problem: Problem,
+    pub(super) problem: Problem,
     kernels: Kernels<T::Acc>,
     fold: Option<FoldKernel<T::Acc>>,
     /// How the right operand is packed, if the left one's elements are read as pairs.
     pairs: Option<Packing<T>>,
     /// Rows of a task.
-    rows: usize,
+    pub(super) rows: usize,
 }
 
 /// Contiguous rows as they are computed with, so far apart, in strips of columns as wide as a kernel.
@@ -236,10 +236,10 @@ impl<T: Operand> Tall<T> {
             }
         })
     }
-}
 
-impl<T: Operand> HostKernel for Tall<T> {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+    /// # Safety
+    /// As [`HostKernel::run`], and as [`Rectangles::run_then`] if something follows.
+    pub(super) unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
         let Problem { m, n, a: (row, column), .. } = self.problem;
         // SAFETY: the inputs are this call's.
         let right = unsafe { self.right(inputs)? };
@@ -261,9 +261,23 @@ impl<T: Operand> HostKernel for Tall<T> {
                         self.multiply_widened(rows, a, &right, c)?;
                     }
                 }
+                if let Some(then) = then {
+                    then([first, 0], [rows, n])?;
+                }
             }
             Ok(())
         })
+    }
+}
+
+impl<T: Operand> HostKernel for Tall<T> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        // SAFETY: the tensors are this call's, and nothing follows.
+        unsafe { self.tasks(inputs, outputs, None) }
+    }
+
+    fn rectangles(&self) -> Option<&dyn Rectangles> {
+        Some(self)
     }
 
     fn cost(&self) -> u64 {

@@ -347,33 +347,6 @@ fn large_tensors_on_several_threads() {
     assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x));
 }
 
-/// More than caches hold: rows side by side, rows with gaps that begin anywhere, and an input that is the output.
-#[test]
-fn results_larger_than_caches() {
-    let (rows, cols) = (1100, 8101);
-    let padded = Layout::new(Shape::from_dims(&[rows, cols]), [cols + 3, 1].to_vec().into(), 3, "test").unwrap();
-    for layout in [Layout::contiguous([rows, cols]), padded] {
-        check_large::<f32>(layout.clone());
-        check_large::<bf16>(layout);
-    }
-}
-
-fn check_large<T: Element + WithDType>(layout: Layout) {
-    let x = Array::new(Layout::contiguous(layout.shape()), |i| T::from_f64((i % 97) as f64));
-    let mut y = Array::new(layout, |_| T::from_f64(-1.0));
-    let twice = binary("add", Add, &x.meta, &x.meta, &y.meta).unwrap();
-    // SAFETY: this and the next: the arrays have the metas' layouts.
-    unsafe { twice.run(&[x.ptr(), x.ptr()], &[y.mut_ptr()]).unwrap() };
-    let in_place = unary("affine", Affine { mul: 1.0, add: 3.0 }, &y.meta, &y.meta).unwrap();
-    let ptr = y.mut_ptr();
-    // SAFETY: as above.
-    unsafe { in_place.run(&[ptr], &[ptr]).unwrap() };
-    let wanted: Vec<T> = x.values().into_iter().map(|x| T::from_f64(2.0 * x.to_f64() + 3.0)).collect();
-    assert_same(&y.values(), &wanted, &y.meta);
-    let gaps = y.data.len() - wanted.len();
-    assert_eq!(y.data.iter().filter(|y| y.to_f64() == -1.0).count(), gaps, "written outside: {:?}", y.meta);
-}
-
 #[test]
 fn bad_arguments_are_refused_by_name() {
     let meta = |dtype| Meta::contiguous(dtype, (2usize, 3usize));

@@ -47,15 +47,18 @@ fn links_that_are_turned_make_stale() {
     assert_eq!(bench.value(&link), 2);
 }
 
-/// `bin/k.so` needs `lib/libhelper.so`, which needs `lib/deep/libbase.so`.
-fn family(bench: &Bench) -> PathBuf {
+/// `bin/k.so` needs `lib/libhelper-{test}.so`, which needs `lib/deep/libbase-{test}.so`. Each test has names of its own: the loader gives a library what the
+/// process has open under the name that it needs, wherever that was found.
+fn family(bench: &Bench, test: &str) -> PathBuf {
     let at = |name: &str| bench.path(name).display().to_string();
     let (lib, deep) = (format!("-L{}", at("lib")), format!("-L{}", at("lib/deep")));
-    build(bench, "lib/deep/libbase.so", "int base(void) { return 40; }", &[]);
+    build(bench, &format!("lib/deep/libbase-{test}.so"), "int base(void) { return 40; }", &[]);
     let helper = "int base(void); int helper(void) { return base() + 2; }";
-    build(bench, "lib/libhelper.so", helper, &[&deep, "-lbase", "-Wl,-rpath,$ORIGIN/deep"]);
+    let flags = [&*deep, &format!("-lbase-{test}"), "-Wl,-rpath,$ORIGIN/deep"];
+    build(bench, &format!("lib/libhelper-{test}.so"), helper, &flags);
     let kernel = "int helper(void);\n".to_owned() + &returning("helper()");
-    let flags = [&*lib, "-lhelper", "-Wl,--allow-shlib-undefined", "-Wl,-rpath,/nowhere:${ORIGIN}/../lib"];
+    let needed = format!("-lhelper-{test}");
+    let flags = [&*lib, &needed, "-Wl,--allow-shlib-undefined", "-Wl,-rpath,/nowhere:${ORIGIN}/../lib"];
     build(bench, "bin/k.so", &kernel, &flags)
 }
 
@@ -63,7 +66,7 @@ fn family(bench: &Bench) -> PathBuf {
 #[test]
 fn libraries_beside_it_come_along() {
     let bench = Bench::new();
-    let library = family(&bench);
+    let library = family(&bench, "along");
     let artifact = bench.locate(&library).unwrap();
     assert_eq!(artifact.sources.len(), 3);
     assert!(artifact.file.ends_with(format!("k_{}/bin/k.so", artifact.key)), "{}", artifact.file.display());
@@ -73,7 +76,7 @@ fn libraries_beside_it_come_along() {
     fs::rename(bench.path("moved"), bench.path("lib")).unwrap();
     assert!(!artifact.is_stale());
 
-    build(&bench, "lib/deep/libbase.so", "int base(void) { return 0; }", &[]);
+    build(&bench, "lib/deep/libbase-along.so", "int base(void) { return 0; }", &[]);
     assert!(artifact.is_stale());
     let newer = bench.locate(&library).unwrap();
     assert_eq!((value(&newer), newer.file != artifact.file), (2, true));
@@ -83,11 +86,11 @@ fn libraries_beside_it_come_along() {
 #[test]
 fn libraries_beside_it_must_be_allowed() {
     let mut bench = Bench::new();
-    let library = family(&bench);
+    let library = family(&bench, "allowed");
     for cached in [false, true] {
         bench.settings.allow = vec![("OPFORGE_CUSTOM_ALLOW", bench.path("bin").into())];
         let text = bench.locate(&library).unwrap_err().to_string();
-        assert!(text.contains("libhelper.so") && text.contains("does not allow"), "cached: {cached}: {text}");
+        assert!(text.contains("libhelper-allowed.so") && text.contains("does not allow"), "cached: {cached}: {text}");
         bench.settings.allow.clear();
         assert_eq!(bench.value(&library), 42);
     }

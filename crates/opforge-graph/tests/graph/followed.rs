@@ -30,8 +30,17 @@ fn joined(program: &Program) -> Vec<usize> {
 /// A bias, an activation, a residual, a scale: of results of any size, whole vectors or not, one task or several.
 #[test]
 fn activations_and_residuals_are_made_with_the_product() {
-    for (m, k, n) in [(60, 64, 100), (2, 300, 500), (300, 40, 300), (513, 257, 129), (64, 1000, 1300), (241, 33, 2500)]
-    {
+    // The last ones are of many rows and little depth, with one kernel for all columns and with several.
+    for (m, k, n) in [
+        (60, 64, 100),
+        (2, 300, 500),
+        (300, 40, 300),
+        (513, 257, 129),
+        (64, 1000, 1300),
+        (241, 33, 2500),
+        (600, 40, 30),
+        (600, 12, 100),
+    ] {
         let (x, w) = (floats(&[m, k], 1), floats(&[n, k], 2));
         let (bias, residual) = (floats(&[n], 3), floats(&[m, n], 4));
         let calls = expect_eager(&[&x, &residual], |x| {
@@ -65,6 +74,9 @@ fn every_dtype_and_batches() {
         let (w, v) =
             (floats(&[3, 190, 130], 2).to_dtype(dtype).unwrap(), floats(&[110, 190], 3).to_dtype(dtype).unwrap());
         assert_eq!(expect_eager(&[&x, &w], |x| Ok(vec![x[0].matmul(&x[1])?.relu()?])), [2], "{dtype}");
+        let (tall, narrow) =
+            (floats(&[2000, 16], 4).to_dtype(dtype).unwrap(), floats(&[16, 40], 5).to_dtype(dtype).unwrap());
+        assert_eq!(expect_eager(&[&tall, &narrow], |x| Ok(vec![x[0].matmul(&x[1])?.relu()?])), [2], "{dtype}");
         let linear = |x: &[Tensor]| {
             let y = opforge::functional::linear(&x[0], &v, None)?;
             Ok(vec![y.affine(2.0, 1.0)?.to_dtype(DType::I64)?.to_dtype(DType::F32)?.sin()?])

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use opforge_core::Result;
 
 use super::allow::{self, allowed};
-use super::dynamic::Dynamic;
+use super::dynamic::{Dynamic, Folder};
 use super::{Dependency, Settings, fault};
 
 /// Where systems keep headers and libraries.
@@ -84,6 +84,7 @@ impl Libraries<'_> {
         let dynamic = Dynamic::of(&fs::read(library).map_err(|error| fault(library, error))?);
         let mut found = Vec::new();
         for folder in &dynamic.folders {
+            let Folder::Named(folder) = folder else { continue };
             self.check_folder(folder)?;
             found.extend(dynamic.needed.iter().map(|name| Path::new(folder).join(name)).filter(|path| path.exists()));
         }

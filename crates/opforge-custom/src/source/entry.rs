@@ -11,7 +11,7 @@ use super::{Dependency, Stamp, Target, private};
 use opforge_core::Result;
 
 /// Changes with the meaning of keys and of the index, so that results of other versions are not found.
-const VERSION: &str = "opforge-custom 2";
+const VERSION: &str = "opforge-custom 3";
 
 /// A key: parts are kept apart, so that no two lists of parts give the same one.
 pub(super) struct Key(Hasher);

@@ -6,7 +6,7 @@
 //! ```text
 //! locate      opens the file once and checks where it really is (allow)
 //!   source    compile: command line (flags), compiler (toolchain), child process (run), diagnostics (report)
-//!   library   prebuilt: copied with the libraries that it expects beside itself (dynamic)
+//!   library   prebuilt: copied with the libraries that it expects beside itself (dynamic), which get names of their own (names)
 //!     obtain  cache: one file per content, found through an index of what it was made from (entry, stamp, private)
 //!   both      dependencies: headers and needed libraries are held to the allow-lists too
 //! ```
@@ -28,6 +28,7 @@ mod flags;
 mod gpu;
 mod headers;
 mod inline;
+mod names;
 mod obtain;
 mod prebuilt;
 mod private;

@@ -1,6 +1,6 @@
 //! Libraries that are there already: copied, together with those that they look for relative to their own folder.
 //!
-//! The copies keep their places relative to each other, so the loader finds them as it would find the originals.
+//! The copies keep their places relative to each other, so the loader finds them as it would find the originals, but by names of their own ([`own_names`]).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -10,8 +10,9 @@ use blake3::{Hash, Hasher};
 use opforge_core::Result;
 
 use super::allow::{self, Opened};
-use super::dynamic::Dynamic;
+use super::dynamic::{Dynamic, Folder};
 use super::entry::{Entry, Key, Request};
+use super::names::{Copied, own_names};
 use super::obtain::obtain;
 use super::{Artifact, Dependency, Job, Settings, Target, dependencies};
 
@@ -33,39 +34,42 @@ pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
 
 /// Copies a library, and those that it needs from folders relative to its own.
 fn copy_all(path: &Path, settings: &Settings, stage: &Path) -> Result<(PathBuf, Entry)> {
-    let copy_of = |number: usize| stage.join(format!("copy{number}"));
-    let (mut paths, mut dependencies, mut target) = (vec![path.to_owned()], Vec::new(), Target::Cpu);
-    while let Some(path) = paths.get(dependencies.len()).cloned() {
+    let (mut paths, mut copies, mut dependencies) = (vec![path.to_owned()], Vec::new(), Vec::new());
+    while let Some(path) = paths.get(copies.len()).cloned() {
         let Opened { file, .. } = allow::open(&path, settings)?;
-        let (metadata, copy) = (file.metadata()?, copy_of(dependencies.len()));
-        dependencies.push(Dependency::known(&path, &metadata, copy_hashed(file, &copy)?));
+        let (metadata, copy) = (file.metadata()?, stage.join(format!("copy{}", copies.len())));
+        let hash = copy_hashed(file, &copy)?;
+        dependencies.push(Dependency::known(&path, &metadata, hash));
         let dynamic = Dynamic::of(&fs::read(&copy)?);
-        if dynamic.has_gpu_code {
-            target = Target::Cuda;
-        }
-        let new: Vec<PathBuf> = neighbours(&path, &dynamic).filter(|neighbour| !paths.contains(neighbour)).collect();
-        paths.extend(new);
+        let needs: Vec<PathBuf> = neighbours(&path, &dynamic).collect();
+        paths.extend(needs.iter().filter(|need| !paths.contains(need)).cloned().collect::<Vec<_>>());
+        copies.push(Copied { path, file: copy, hash, dynamic, needs });
     }
-    let folder = common_folder(&paths);
-    if paths.len() == 1 {
-        return Ok((copy_of(0), Entry { target, inner: PathBuf::new(), dependencies }));
+    let target = if copies.iter().any(|copy| copy.dynamic.has_gpu_code) { Target::Cuda } else { Target::Cpu };
+    let named = own_names(&copies)?;
+    if let [copy] = &copies[..] {
+        return Ok((copy.file.clone(), Entry { target, inner: PathBuf::new(), dependencies }));
     }
-    let product = stage.join("libraries");
+    let (product, folder) = (stage.join("libraries"), common_folder(&paths));
     let inside = |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned();
-    for (number, path) in paths.iter().enumerate() {
+    for (copy, path) in copies.iter().zip(&named) {
         let place = product.join(inside(path));
         fs::create_dir_all(place.parent().unwrap_or(&product))?;
-        fs::rename(copy_of(number), place)?;
+        fs::rename(&copy.file, place)?;
     }
-    Ok((product, Entry { target, inner: inside(path), dependencies }))
+    Ok((product, Entry { target, inner: inside(&named[0]), dependencies }))
 }
 
-/// The needed libraries that are in folders relative to the library's own.
+/// The needed libraries that the loader finds in folders relative to the library's own.
 fn neighbours(path: &Path, dynamic: &Dynamic) -> impl Iterator<Item = PathBuf> {
     let own = path.parent().unwrap_or(Path::new("/"));
     dynamic.needed.iter().filter_map(move |name| {
-        let mut candidates = dynamic.origins.iter().map(|origin| without_dots(&own.join(origin).join(name)));
-        candidates.find(|candidate| candidate.is_file())
+        let mut candidates = dynamic.folders.iter().map(|folder| match folder {
+            Folder::Origin(inner) => (true, without_dots(&own.join(inner).join(name))),
+            Folder::Named(folder) => (false, Path::new(folder).join(name)),
+        });
+        let (is_beside, found) = candidates.find(|(_, candidate)| candidate.is_file())?;
+        is_beside.then_some(found)
     })
 }
 

@@ -81,14 +81,30 @@ pub fn returning(expression: impl std::fmt::Display) -> String {
 
 /// What `Value` returns.
 pub fn value(artifact: &Artifact) -> i32 {
-    call(artifact, "Value")
+    Opened::new(artifact).value()
 }
 
 pub fn call(artifact: &Artifact, function: &str) -> i32 {
-    // SAFETY: the libraries of these tests have no initialisers, and these functions take nothing and return an int.
-    unsafe {
-        let library = Library::new(&artifact.file).unwrap();
-        let function = library.get::<extern "C" fn() -> i32>(function.as_bytes()).unwrap();
-        function()
+    Opened::new(artifact).call(function)
+}
+
+/// A library that stays open.
+pub struct Opened(Library);
+
+impl Opened {
+    #[track_caller]
+    pub fn new(artifact: &Artifact) -> Self {
+        // SAFETY: the libraries of these tests have no initialisers.
+        Opened(unsafe { Library::new(&artifact.file) }.unwrap())
+    }
+
+    /// What `Value` returns.
+    pub fn value(&self) -> i32 {
+        self.call("Value")
+    }
+
+    fn call(&self, function: &str) -> i32 {
+        // SAFETY: these functions take nothing and return an int, and the library is open.
+        unsafe { self.0.get::<extern "C" fn() -> i32>(function.as_bytes()).unwrap()() }
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use opforge_custom::source::Target;
 
-use crate::bench::{Bench, returning, value};
+use crate::bench::{Bench, Opened, returning, value};
 
 /// A library made by hand.
 fn build(bench: &Bench, name: &str, text: &str, flags: &[&str]) -> PathBuf {
@@ -47,18 +47,16 @@ fn links_that_are_turned_make_stale() {
     assert_eq!(bench.value(&link), 2);
 }
 
-/// `bin/k.so` needs `lib/libhelper-{test}.so`, which needs `lib/deep/libbase-{test}.so`. Each test has names of its own: the loader gives a library what the
-/// process has open under the name that it needs, wherever that was found.
-fn family(bench: &Bench, test: &str) -> PathBuf {
+/// `bin/k.so` needs `lib/libhelper.so`, which needs `lib/deep/libbase.so`.
+fn family(bench: &Bench) -> PathBuf {
     let at = |name: &str| bench.path(name).display().to_string();
     let (lib, deep) = (format!("-L{}", at("lib")), format!("-L{}", at("lib/deep")));
-    build(bench, &format!("lib/deep/libbase-{test}.so"), "int base(void) { return 40; }", &[]);
+    build(bench, "lib/deep/libbase.so", "int base(void) { return 40; }", &[]);
     let helper = "int base(void); int helper(void) { return base() + 2; }";
-    let flags = [&*deep, &format!("-lbase-{test}"), "-Wl,-rpath,$ORIGIN/deep"];
-    build(bench, &format!("lib/libhelper-{test}.so"), helper, &flags);
+    let flags = [&*deep, "-lbase", "-Wl,-rpath,$ORIGIN/deep"];
+    build(bench, "lib/libhelper.so", helper, &flags);
     let kernel = "int helper(void);\n".to_owned() + &returning("helper()");
-    let needed = format!("-lhelper-{test}");
-    let flags = [&*lib, &needed, "-Wl,--allow-shlib-undefined", "-Wl,-rpath,/nowhere:${ORIGIN}/../lib"];
+    let flags = [&*lib, "-lhelper", "-Wl,--allow-shlib-undefined", "-Wl,-rpath,/nowhere:${ORIGIN}/../lib"];
     build(bench, "bin/k.so", &kernel, &flags)
 }
 
@@ -66,7 +64,7 @@ fn family(bench: &Bench, test: &str) -> PathBuf {
 #[test]
 fn libraries_beside_it_come_along() {
     let bench = Bench::new();
-    let library = family(&bench, "along");
+    let library = family(&bench);
     let artifact = bench.locate(&library).unwrap();
     assert_eq!(artifact.sources.len(), 3);
     assert!(artifact.file.ends_with(format!("k_{}/bin/k.so", artifact.key)), "{}", artifact.file.display());
@@ -76,21 +74,56 @@ fn libraries_beside_it_come_along() {
     fs::rename(bench.path("moved"), bench.path("lib")).unwrap();
     assert!(!artifact.is_stale());
 
-    build(&bench, "lib/deep/libbase-along.so", "int base(void) { return 0; }", &[]);
+    build(&bench, "lib/deep/libbase.so", "int base(void) { return 0; }", &[]);
     assert!(artifact.is_stale());
     let newer = bench.locate(&library).unwrap();
     assert_eq!((value(&newer), newer.file != artifact.file), (2, true));
+}
+
+/// The loader gives a library what the process has open under the name that it needs, wherever that was found.
+#[cfg(target_os = "linux")]
+#[test]
+fn libraries_of_one_name_are_not_taken_for_each_other() {
+    let bench = Bench::new();
+    let library = family(&bench);
+    let first = Opened::new(&bench.locate(&library).unwrap());
+    let soname = |name: &str| format!("-Wl,-soname,{name}");
+    build(&bench, "lib/deep/libbase.so", "int base(void) { return 0; }", &[]);
+    let second = Opened::new(&bench.locate(&library).unwrap());
+    assert_eq!((first.value(), second.value()), (42, 2));
+
+    // A library that is opened by its path is known by the name that it gives itself, too.
+    let alone = build(&bench, "other/k.so", &returning(7), &[&soname("libhelper.so")]);
+    let third = Opened::new(&bench.locate(&alone).unwrap());
+    let helper = "int helper(void) { return 3; }";
+    build(&bench, "lib/libhelper.so", helper, &[&soname("libhelper.so")]);
+    let fourth = Opened::new(&bench.locate(&library).unwrap());
+    assert_eq!((third.value(), fourth.value()), (7, 3));
+}
+
+/// Equal libraries of two others are one, with one state.
+#[cfg(target_os = "linux")]
+#[test]
+fn equal_libraries_are_shared() {
+    let bench = Bench::new();
+    build(&bench, "libcounter.so", "int count(void) { static int count; return ++count; }", &[]);
+    let flags = [&format!("-L{}", bench.path("").display()), "-lcounter", "-Wl,-rpath,$ORIGIN"];
+    let text = "int count(void);\n".to_owned() + &returning("count()");
+    let one = Opened::new(&bench.locate(&build(&bench, "one.so", &text, &flags)).unwrap());
+    let other = "int other;\n".to_owned() + &text;
+    let two = Opened::new(&bench.locate(&build(&bench, "two.so", &other, &flags)).unwrap());
+    assert_eq!((one.value(), two.value(), one.value()), (1, 2, 3));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn libraries_beside_it_must_be_allowed() {
     let mut bench = Bench::new();
-    let library = family(&bench, "allowed");
+    let library = family(&bench);
     for cached in [false, true] {
         bench.settings.allow = vec![("OPFORGE_CUSTOM_ALLOW", bench.path("bin").into())];
         let text = bench.locate(&library).unwrap_err().to_string();
-        assert!(text.contains("libhelper-allowed.so") && text.contains("does not allow"), "cached: {cached}: {text}");
+        assert!(text.contains("libhelper.so") && text.contains("does not allow"), "cached: {cached}: {text}");
         bench.settings.allow.clear();
         assert_eq!(bench.value(&library), 42);
     }

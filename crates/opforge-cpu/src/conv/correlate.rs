@@ -16,8 +16,8 @@ use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
-use crate::matmul::Kernels;
-use crate::matmul::operand::Accumulator;
+use crate::matmul::operand::Operand;
+use crate::matmul::{Kernels, Packing};
 use crate::simd::{Entry, Isa, resolve};
 
 /// Multiplications below which one thread is faster than several.
@@ -122,16 +122,17 @@ pub(super) struct Correlation<E: Element> {
     pub packed: usize,
     pub room: usize,
     pub kernels: Kernels<E::Compute>,
+    pub packing: Packing<E>,
     entry: Entry<Self>,
 }
 
 impl<E: Element> Correlation<E> {
     pub fn new(spec: Spec, phases: Vec<Phase>) -> Result<Self> {
-        let (kernels, channels) = (<E::Compute as Accumulator>::kernels(), spec.channels);
+        let ((kernels, packing), channels) = (E::for_products(), spec.channels);
         let threads = if spec.work < MIN_SHARED_WORK { 1 } else { num_threads() };
         let least = if threads == 1 { 1 } else { (4 * threads).div_ceil((spec.batch * channels.groups).max(1)) };
         let blocks = Blocks::new(spec.op, &phases, [channels.source, least], spec.source, E::EXACT, false)?;
-        let (systems, packed) = systems(&spec, &blocks, phases)?;
+        let (systems, packed) = systems(&spec, &blocks, phases, &packing)?;
         let firsts = |system: &System| [0, 1].map(|d: usize| system.phase[d].first);
         let alternating = systems.iter().take_while(|system| firsts(system) == firsts(&systems[0])).count();
         let rows_of = |tasks: usize| rows_of_task(channels.target, kernels.rows(), tasks.div_ceil(blocks.count));
@@ -164,6 +165,7 @@ impl<E: Element> Correlation<E> {
             packed,
             room: 0,
             kernels,
+            packing,
             entry,
         };
         correlation.room = correlation.needed();
@@ -174,6 +176,20 @@ impl<E: Element> Correlation<E> {
     pub fn targets(&self, block: usize, images: usize) -> impl Iterator<Item = Targets<'_>> {
         let blocks = &self.blocks;
         self.systems.chunks(self.alternating.max(1)).map(move |systems| Targets { systems, blocks, block, images })
+    }
+
+    /// The packed rows of the deepest block of any of the systems; the one with the most reads may have others.
+    pub fn deepest(&self, systems: &[System]) -> usize {
+        let depths = systems.iter().map(|system| block_depth(&self.packing, system.reads.len()));
+        depths.map(|depth| self.packing.rows(depth)).max().unwrap_or(0)
+    }
+
+    /// Where the packed weights of a group's target channels from `channel` on begin, for a block of a system's reads from `from` on.
+    pub fn weights_at(&self, system: &System, [group, channel]: [usize; 2], from: usize) -> usize {
+        let deep = system.reads.len();
+        let block = block_depth(&self.packing, deep).min(deep - from);
+        let (strips, rows) = (self.packing.strips(self.spec.channels.target), |depth| self.packing.rows(depth));
+        system.packed + (group * rows(deep) + rows(from)) * strips + channel * rows(block)
     }
 
     /// Elements of working memory: the slabs, and panels and sums or a row of weights.
@@ -195,27 +211,27 @@ impl<E: Element> Correlation<E> {
         if self.slab.is_some() {
             return slabs + self.rows * self.kernels.width() + SLACK;
         }
-        slabs + panels_len(&self.kernels, deepest_block(&self.systems), most) + sums
+        slabs + panels_len(&self.kernels, self.deepest(&self.systems), most) + sums
     }
 }
 
 /// The systems that make anything, and the elements of all their packed weights.
-fn systems(spec: &Spec, blocks: &Blocks, phases: Vec<Phase>) -> Result<(Vec<System>, usize)> {
+fn systems<E: Operand>(
+    spec: &Spec,
+    blocks: &Blocks,
+    phases: Vec<Phase>,
+    packing: &Packing<E>,
+) -> Result<(Vec<System>, usize)> {
     let (channels, mut packed) = (&spec.channels, 0);
     let mut systems = Vec::with_capacity(phases.len());
     for phase in phases.into_iter().filter(|phase| phase.iter().all(|line| line.count > 0)) {
         let reads = blocks.reads(&phase, spec.k)?;
         let weights = reads.iter().map(|r| r.channel * channels.weight[2] + r.k).collect();
-        let size = channels.groups * channels.target * reads.len();
+        let size = channels.groups * packing.strips(channels.target) * packing.rows(reads.len());
         systems.push(System { phase, reads, weights, packed });
         packed += size;
     }
     Ok((systems, packed))
-}
-
-/// The depth of the deepest block of any of the systems; the one with the most reads may have others.
-pub(super) fn deepest_block(systems: &[System]) -> usize {
-    systems.iter().map(|system| block_depth(system.reads.len())).max().unwrap_or(0)
 }
 
 /// Whether there are too few target channels for packing to pay.

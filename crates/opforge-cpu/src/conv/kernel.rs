@@ -40,7 +40,7 @@ impl<E: Element> Convolution<E> {
         // SAFETY: as the caller promises; the room is as large as the packed weights.
         unsafe {
             if packs {
-                packing::pack(&self.correlation, tensors.weight.get(), room.as_ptr().cast());
+                packing::pack(&self.correlation, tensors.weight.get(), room.as_ptr().cast())?;
             }
             self.correlation.run(tensors, then)
         }

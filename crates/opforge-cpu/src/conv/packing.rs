@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use opforge_core::Result;
 use opforge_runtime::HostKernel;
-use opforge_runtime::parallel::{num_threads, parallel_for};
+use opforge_runtime::parallel::num_threads;
 
 use super::Element;
 use super::correlate::{Correlation, is_direct};
+use super::product::block_depth;
 use crate::copy::Shared;
-use crate::matmul::operand::Operand;
-use crate::matmul::{Matrix, pack as pack_rows};
+use crate::loops::fallible::try_parallel_for;
+use crate::matmul::{Matrix, Packing};
+use crate::memory::scratch::with_scratch;
 
 /// Products of each weight from which packing is a small part of a convolution, and not worth the memory.
 const MANY_PRODUCTS: usize = 2048;
@@ -42,8 +44,7 @@ pub(super) struct Packer<E: Element>(pub Arc<Correlation<E>>);
 impl<E: Element> HostKernel for Packer<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the input is the weight, and the output as large as the packed weights.
-        unsafe { pack(&self.0, inputs[0].cast(), outputs[0].cast()) };
-        Ok(())
+        unsafe { pack(&self.0, inputs[0].cast(), outputs[0].cast()) }
     }
 
     fn cost(&self) -> u64 {
@@ -55,43 +56,65 @@ impl<E: Element> HostKernel for Packer<E> {
 ///
 /// # Safety
 /// The weight is valid, and `to` for as many elements as are packed.
-pub(super) unsafe fn pack<E: Element>(correlation: &Correlation<E>, weight: *const E, to: *mut E::Compute) {
+pub(super) unsafe fn pack<E: Element>(
+    correlation: &Correlation<E>,
+    weight: *const E,
+    to: *mut E::Compute,
+) -> Result<()> {
     let (weight, to) = (Shared(weight), Shared(to));
     let (channels, systems) = (&correlation.spec.channels, &correlation.systems);
     let height = correlation.kernels.rows();
     let strips = channels.target.div_ceil(height);
     let jobs = systems.len() * channels.groups * strips;
     let grain = if correlation.packed < 1 << 15 { jobs } else { jobs.div_ceil(4 * num_threads()) };
-    parallel_for(jobs, grain, |range| {
+    try_parallel_for(jobs, grain, |range| {
         for job in range {
             let (system, i) = (&systems[job / strips / channels.groups], job % strips * height);
             let group = job / strips % channels.groups;
             let rows = height.min(channels.target - i);
             let [by_group, by_row, _] = channels.weight;
-            // SAFETY: strips are disjoint parts of the packed weights, and rows are within the weight.
-            unsafe {
-                let from = weight.get().add(group * by_group + i * by_row);
-                let at = system.packed + (group * channels.target + i) * system.reads.len();
-                pack_strip(from, by_row, rows, &system.weights, to.get().add(at));
+            let depth = block_depth(&correlation.packing, system.weights.len());
+            for (block, offsets) in system.weights.chunks(depth).enumerate() {
+                // SAFETY: strips are disjoint parts of the packed weights, and rows are within the weight.
+                unsafe {
+                    let from = weight.get().add(group * by_group + i * by_row);
+                    let at = correlation.weights_at(system, [group, i], block * depth);
+                    pack_strip(&correlation.packing, from, by_row, rows, offsets, to.get().add(at))?;
+                }
             }
         }
-    });
+        Ok(())
+    })
 }
 
 /// Packs some rows of the weights.
 ///
 /// # Safety
-/// `from` is valid for `rows`, `row` apart, at every offset; `to` for as many elements.
-unsafe fn pack_strip<E: Element>(from: *const E, row: usize, rows: usize, offsets: &[usize], to: *mut E::Compute) {
-    // SAFETY: `q` is below the number of offsets and `i` below `rows`: `from` is valid at each offset, `to` for `rows` elements of each.
-    unsafe {
-        if offsets.iter().enumerate().all(|(i, &at)| i == at) {
-            return pack_rows::<E>(Matrix { at: from, row: 1, column: row }, offsets.len(), rows, to, rows);
-        }
-        for (q, &at) in offsets.iter().enumerate() {
-            for i in 0..rows {
-                *to.add(q * rows + i) = Operand::widen(*from.add(i * row + at));
-            }
-        }
+/// `from` is valid for `rows`, `row` apart, at every offset; `to` for what the packing makes of them.
+unsafe fn pack_strip<E: Element>(
+    packing: &Packing<E>,
+    from: *const E,
+    row: usize,
+    rows: usize,
+    offsets: &[usize],
+    to: *mut E::Compute,
+) -> Result<()> {
+    let (pack, depth) = (packing.left.unwrap_or(packing.pack), offsets.len());
+    if offsets.iter().enumerate().all(|(i, &at)| at == offsets[0] + i) {
+        // SAFETY: rows are `row` apart, and their elements lie one after another.
+        unsafe { pack(Matrix { at: from.add(offsets[0]), row: 1, column: row }, depth, rows, to, rows) };
+        return Ok(());
     }
+    with_scratch(rows * depth * size_of::<E>(), |scratch| {
+        let gathered = scratch.cast::<E>();
+        // SAFETY: `from` is valid at each offset of each row, and the scratch has an element for each.
+        unsafe {
+            for i in 0..rows {
+                for (p, &at) in offsets.iter().enumerate() {
+                    *gathered.add(p * rows + i) = *from.add(i * row + at);
+                }
+            }
+            pack(Matrix { at: gathered, row: rows, column: 1 }, depth, rows, to, rows);
+        }
+    })
 }

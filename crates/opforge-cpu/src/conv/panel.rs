@@ -1,8 +1,11 @@
 //! Packing what a slab holds into the panels that micro-kernels read: the matrix of a convolution ("im2col"), never made as a whole.
 
+use std::slice;
+
+use super::Element;
 use super::geometry::Lengths;
 use super::slab::Read;
-use crate::matmul::Kernels;
+use crate::matmul::{Kernels, Packing};
 use crate::simd::{FloatElem, Simd, Vector};
 
 /// Columns of a panel at most: those of the widest micro-kernel.
@@ -95,6 +98,46 @@ impl Runs {
     }
 }
 
+impl Runs {
+    /// Packs the columns of some rows of the matrix, one after the other, as a product's micro-kernels read them; what follows is overwritten, up to
+    /// [`SLACK`] elements.
+    ///
+    /// # Safety
+    /// As [`Runs::copy`], for each row; the panel has so many rows as the packing makes of them, of `width` elements.
+    #[inline(always)]
+    pub unsafe fn pack<S: Simd, E: Element>(
+        &self,
+        packing: &Packing<E>,
+        rows: impl ExactSizeIterator<Item = *const E::Compute>,
+        panel: *mut E::Compute,
+        width: usize,
+    ) {
+        if packing.unit == 1 {
+            for (p, row) in rows.enumerate() {
+                // SAFETY: the panel has a row for each of the matrix.
+                unsafe { self.copy::<S, E::Compute>(row, panel.add(p * width)) };
+            }
+            return;
+        }
+        let (depth, mut rows) = (rows.len(), rows);
+        let mut pair = [[E::Compute::default(); WIDEST + SLACK]; 2];
+        for p in 0..packing.rows(depth) {
+            for half in &mut pair {
+                match rows.next() {
+                    // SAFETY: a half has room for a panel's row, and what is overwritten after it.
+                    Some(row) => unsafe { self.copy::<S, E::Compute>(row, half.as_mut_ptr()) },
+                    None => half.fill(E::Compute::default()),
+                }
+            }
+            // SAFETY: row `p` of the panel has `width` elements, no more than a half has.
+            let to = unsafe { slice::from_raw_parts_mut(panel.add(p * width), width) };
+            for (to, (&first, &second)) in to.iter_mut().zip(pair[0].iter().zip(&pair[1])) {
+                *to = E::pair(first, second);
+            }
+        }
+    }
+}
+
 /// The position with a number in row-major order; along the first dimension it may be one of a further image.
 #[inline(always)]
 pub(super) fn position(i: usize, lengths: Lengths) -> Lengths {
@@ -102,7 +145,7 @@ pub(super) fn position(i: usize, lengths: Lengths) -> Lengths {
     [line / lengths[1], line % lengths[1], c]
 }
 
-/// Elements that panels of a block of the matrix take.
-pub(super) fn panels_len<F>(kernels: &Kernels<F>, depth: usize, columns: usize) -> usize {
-    depth * columns.next_multiple_of(kernels.width()) + SLACK
+/// Elements that panels of so many packed rows take.
+pub(super) fn panels_len<F>(kernels: &Kernels<F>, rows: usize, columns: usize) -> usize {
+    rows * columns.next_multiple_of(kernels.width()) + SLACK
 }

@@ -22,7 +22,7 @@ use super::sums::{PRODUCTS, Sums};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::matmul::operand::Accumulator;
-use crate::matmul::{Kernels, Matrix, pack};
+use crate::matmul::{Kernels, Matrix, Packing};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// Chunks of the batch at most.
@@ -45,6 +45,7 @@ pub(super) struct WeightGradient<E: Element> {
     columns: usize,
     parts: usize,
     kernels: Kernels<E::Compute>,
+    packing: Packing<E>,
     entry: Entry<Self>,
 }
 
@@ -77,7 +78,7 @@ fn columns_of_task<F>([rows, columns]: [usize; 2], tasks: usize, width: usize) -
 
 impl<E: Element> WeightGradient<E> {
     pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn HostKernel>> {
-        let kernels = <E::Compute as Accumulator>::kernels();
+        let (kernels, packing) = E::for_products();
         let blocks =
             Blocks::new(op, std::slice::from_ref(&phase), [sizes.inputs, 1], sizes.x, E::EXACT, sizes.inputs > 1)?;
         let reads = blocks.reads(&phase, sizes.k)?;
@@ -90,7 +91,7 @@ impl<E: Element> WeightGradient<E> {
             columns_of_task::<E::Compute>([sizes.outputs, reads.len()], chunks * sizes.groups, kernels.width());
         let parts = reads.len().div_ceil(columns);
         let entry = resolve::<Self>(Isa::current());
-        Ok(Arc::new(WeightGradient { sizes, blocks, reads, images, chunks, columns, parts, kernels, entry }))
+        Ok(Arc::new(WeightGradient { sizes, blocks, reads, images, chunks, columns, parts, kernels, packing, entry }))
     }
 
     /// Totals of a task: none if there are few products to each sum.
@@ -166,8 +167,9 @@ impl<E: Element> Routine for WeightGradient<E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (tensors, tasks): Self::Args) -> Result<()> {
-        let a = self.sizes.outputs * DEPTH;
-        let b = panels_len(&self.kernels, DEPTH, self.columns);
+        let rows = self.packing.rows(DEPTH);
+        let a = self.packing.strips(self.sizes.outputs) * rows;
+        let b = panels_len(&self.kernels, rows, self.columns);
         let room = Workspace::new((self.blocks.elements + SLACK + b + a) * size_of::<E::Compute>())?;
         let totals = Workspace::new(self.totals() * size_of::<Total<E::Compute>>())?;
         for task in tasks {
@@ -257,7 +259,7 @@ impl<E: Element> WeightGradient<E> {
         let targets = self.blocks.targets_of(block, self.sizes.y);
         let all: usize = targets.iter().product();
         let y = y.wrapping_add(self.first_target(block));
-        let a_room = room.wrapping_add(panels_len(&self.kernels, DEPTH, self.columns));
+        let a_room = room.wrapping_add(panels_len(&self.kernels, self.packing.rows(DEPTH), self.columns));
         for start in (0..all).step_by(DEPTH) {
             let depth = DEPTH.min(all - start);
             // SAFETY: `y` has `depth` positions from `start` on in each channel; the room holds panels, then strips from `a_room` on.
@@ -266,14 +268,12 @@ impl<E: Element> WeightGradient<E> {
                 self.pack_windows::<S>(slab, targets, start..start + depth, sums.columns.clone(), room);
                 Product {
                     a: a_room.cast_const(),
-                    a_depth: depth,
-                    from: 0,
                     b: room.cast_const(),
                     c: sums.at,
                     c_row: self.reads.len(),
                     rows: self.sizes.outputs,
                     columns: sums.columns.len(),
-                    depth,
+                    depth: self.packing.rows(depth),
                     add: std::mem::replace(&mut sums.begun, true),
                 }
                 .run(&self.kernels);
@@ -289,12 +289,13 @@ impl<E: Element> WeightGradient<E> {
     #[inline(always)]
     unsafe fn pack_y(&self, y: *const E, depth: usize, room: *mut E::Compute) {
         let (height, plane): (usize, usize) = (self.kernels.rows(), self.sizes.y.iter().product());
+        let (pack, packed) = (self.packing.left.unwrap_or(self.packing.pack), self.packing.rows(depth));
         for i in (0..self.sizes.outputs).step_by(height) {
             let rows = height.min(self.sizes.outputs - i);
-            // SAFETY: rows `i..i + rows` are output channels, `plane` apart in `y`; those before them took `i * depth` of the room.
+            // SAFETY: rows `i..i + rows` are output channels, `plane` apart in `y`; those before them took `i` packed ones of the room.
             unsafe {
                 let from = Matrix { at: y.add(i * plane), row: 1, column: plane };
-                pack::<E>(from, depth, rows, room.add(i * depth), rows);
+                pack(from, depth, rows, room.add(i * packed), rows);
             }
         }
     }
@@ -315,17 +316,18 @@ impl<E: Element> WeightGradient<E> {
         let (width, steps) = (self.kernels.width(), self.blocks.steps());
         for (panel, j) in columns.clone().step_by(width).enumerate() {
             let runs = Runs::of_reads(&self.reads[j..columns.end.min(j + width)]);
-            let panel = room.wrapping_add(panel * width * positions.len());
+            let panel = room.wrapping_add(panel * width * self.packing.rows(positions.len()));
             let mut at = position(positions.start, targets);
-            for row in 0..positions.len() {
+            let rows = positions.clone().map(|number| {
                 let from = at[0] * steps[0] + at[1] * steps[1] + at[2] * steps[2];
-                // SAFETY: the slab has what each read reads for this target; what a row overwrites of the next is packed after it.
-                unsafe { runs.copy::<S, E::Compute>(slab.add(from), panel.add(row * width)) };
                 at[2] += 1;
                 if at[2] == targets[2] {
-                    at = position(positions.start + row + 1, targets);
+                    at = position(number + 1, targets);
                 }
-            }
+                slab.wrapping_add(from)
+            });
+            // SAFETY: the slab has what each read reads for these targets; what a row overwrites of the next is packed after it.
+            unsafe { runs.pack::<S, E>(&self.packing, rows, panel, width) };
         }
     }
 }

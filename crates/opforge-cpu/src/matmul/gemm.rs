@@ -2,20 +2,22 @@
 //! first-level cache, then blocks of `a` that fit the second level, and runs a micro-kernel on every pair of strips (Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication", 2008). The depth is never split between tasks, so results do not depend on them.
 
+mod part;
+
 use std::sync::Arc;
 
 use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
-use opforge_runtime::{HostKernel, Prepack, Rectangles, Then, checkpoint};
+use opforge_runtime::{HostKernel, Prepack, Rectangles, Then};
 
-use super::micro::{Ahead, Args, Kernels};
-use super::pack::{Matrix, Packing, pack_strips};
+use super::micro::Kernels;
+use super::pack::{Matrix, Packing};
 use super::prepack::{self, Strips};
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
-use crate::matmul::operand::{Accumulator, Operand, add_to_totals, round_totals};
-use crate::memory::scratch::with_scratch;
+use crate::matmul::operand::Operand;
+use part::{Part, Right};
 
 /// The deepest block.
 const DEPTH: usize = 256;
@@ -25,6 +27,8 @@ const MAX_DEPTH: usize = 64 * DEPTH;
 pub(super) const ROWS: usize = 240;
 /// Columns of a block of `b`; a multiple of every micro-kernel's.
 pub(super) const COLUMNS: usize = 1152;
+/// Bytes of the packed columns of `b` whose sums are apart from the output, at most.
+const PACKED: usize = 16 << 20;
 /// `b` is read in place where a task has at most this many strips of rows to use it for.
 const STRIPS_IN_PLACE: usize = 2;
 /// Strips of columns of a rectangle that others follow: with [`ROWS`] rows it fits the second level of cache.
@@ -51,6 +55,8 @@ pub(super) struct Gemm<T: Operand> {
     depth: usize,
     /// How `b` is packed, where it is given packed.
     packed: Option<Strips>,
+    /// Whether the problem is that of the transposes, and rows of its output are columns.
+    pub(super) turned: bool,
 }
 
 impl<T: Operand> Gemm<T> {
@@ -62,14 +68,17 @@ impl<T: Operand> Gemm<T> {
     /// The same, divided for a number of threads.
     pub fn with_threads(problem: Problem, threads: usize) -> Self {
         let (kernels, packing) = T::for_products();
-        let grid = Grid::choose::<T>(&problem, &kernels, threads, PACK);
-        let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1).next_multiple_of(packing.unit);
-        Gemm { problem, kernels, packing, grid, depth, packed: None }
+        let turned = packing.left.is_some() && problem.b.0 == 1 && 2 * problem.m <= problem.n;
+        let problem = if turned { problem.turned() } else { problem };
+        let grid = Grid::choose(&problem, &kernels, threads, PACK);
+        let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1);
+        let depth = depth.next_multiple_of(packing.unit * packing.whole);
+        Gemm { problem, kernels, packing, grid, depth, packed: None, turned }
     }
 
     /// The kernel that reads `b` packed, as [`prepack::pack`] packs it.
     fn reading(&self, strips: Strips) -> Self {
-        let grid = Grid::choose::<T>(&self.problem, &self.kernels, Self::threads(&self.problem), 0);
+        let grid = Grid::choose(&self.problem, &self.kernels, Self::threads(&self.problem), 0);
         let Gemm { problem, kernels, packing, depth, .. } = self;
         Gemm {
             problem: problem.clone(),
@@ -78,7 +87,30 @@ impl<T: Operand> Gemm<T> {
             grid,
             depth: *depth,
             packed: Some(strips),
+            turned: false,
         }
+    }
+
+    /// Columns that are computed together, at most: where sums are apart from the output, all of the depth of `b` is packed for them.
+    pub(super) fn most_columns(&self) -> usize {
+        let fit = PACKED / (self.packing.rows(self.problem.k) * size_of::<T::Acc>()).max(1);
+        let width = self.kernels.width();
+        if in_output::<T>(&self.problem) { COLUMNS } else { (fit / width * width).clamp(width, COLUMNS) }
+    }
+
+    /// Whether there is so much to sum that sums enter totals.
+    fn in_totals(&self) -> bool {
+        self.problem.k > MAX_DEPTH
+    }
+
+    /// Whether the first sums to enter totals are those that end at a depth.
+    fn is_first_total(&self, end: usize) -> bool {
+        end <= self.depth * (MAX_DEPTH / DEPTH)
+    }
+
+    /// Whether sums begin anew at a depth, in whole blocks: at 0, and where they have entered the totals.
+    fn begins(&self, at: usize) -> bool {
+        (at / self.depth).is_multiple_of(MAX_DEPTH / DEPTH)
     }
 
     fn threads(problem: &Problem) -> usize {
@@ -89,31 +121,37 @@ impl<T: Operand> Gemm<T> {
     /// The pointers are valid for the problem; `c` for its part that is the task.
     unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize, then: Option<Then<'_>>) -> Result<()> {
         let (p, grid) = (&self.problem, &self.grid);
-        let (batch, tile) = (task / grid.tasks, task % grid.tasks);
-        let (i, j) = (tile / grid.across * grid.rows, tile % grid.across * grid.columns);
+        let (batch, part) = (task / grid.tasks, task % grid.tasks);
+        let (i, j) = (part / grid.across * grid.rows, part % grid.across * grid.columns);
         let (a, b) = p.offsets(batch);
-        let a = Matrix { at: inputs[0].cast::<T>().wrapping_add(a), row: p.a.0, column: p.a.1 };
+        let [left, right] = if self.turned { [1, 0] } else { [0, 1] };
+        let a = Matrix { at: inputs[left].cast::<T>().wrapping_add(a), row: p.a.0, column: p.a.1 };
         let b = match self.packed {
             None => Right::Matrix(
-                Matrix { at: inputs[1].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 }.from(0, j),
+                Matrix { at: inputs[right].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 }.from(0, j),
             ),
             Some(strips) => Right::Packed { at: inputs[1].cast(), strips, column: j },
         };
         let bias = p.bias.map(|step| Matrix { at: inputs[2].cast::<T>(), row: 0, column: step });
-        let tile = Tile {
+        let (place, at) = match self.turned {
+            true => ((batch * p.n + j) * p.m + i, [i, batch * p.n + j]),
+            false => ((batch * p.m + i) * p.n + j, [batch * p.m + i, j]),
+        };
+        let part = Part {
             gemm: self,
             a: a.from(i, 0),
             b,
-            bias: bias.map(|bias| bias.from(0, j)),
-            c: c.wrapping_add((batch * p.m + i) * p.n + j),
-            at: [batch * p.m + i, j],
+            bias: bias.map(|bias| bias.from(0, if self.turned { i } else { j })),
+            c: c.wrapping_add(place),
+            at,
             rows: grid.rows.min(p.m - i),
             then,
         };
         let columns = grid.columns.min(p.n - j);
-        for start in (0..columns).step_by(COLUMNS) {
-            // SAFETY: the tile lies within the output.
-            unsafe { tile.columns(start, COLUMNS.min(columns - start))? };
+        let most = self.most_columns();
+        for start in (0..columns).step_by(most) {
+            // SAFETY: the part lies within the output.
+            unsafe { part.columns(start, most.min(columns - start))? };
         }
         Ok(())
     }
@@ -171,13 +209,11 @@ const PACK: usize = 16;
 
 impl Grid {
     /// The division with the least estimated time, in units of one step of the depth; packing `b` costs `pack_b` of them an element.
-    fn choose<T: Operand>(problem: &Problem, kernels: &Kernels<T::Acc>, threads: usize, pack_b: usize) -> Self {
+    fn choose<E>(problem: &Problem, kernels: &Kernels<E>, threads: usize, pack_b: usize) -> Self {
         let (strips, panels) = (problem.m.div_ceil(kernels.rows()), problem.n.div_ceil(kernels.width()));
         let batches = problem.batches();
-        // Sums that are not made in the output live in a block of the thread's memory, which bounds the tasks.
-        let least_down = if in_output::<T>(problem) { 1 } else { problem.m.div_ceil(ROWS) };
         let mut best = (usize::MAX, None);
-        for down in least_down..=strips.min(least_down.max(4 * threads)) {
+        for down in 1..=strips.min(4 * threads) {
             let rows = strips.div_ceil(down) * kernels.rows();
             for across in 1..=panels.min((4 * threads / down).max(1)) {
                 let columns = panels.div_ceil(across) * kernels.width();
@@ -196,240 +232,4 @@ impl Grid {
 /// Whether sums are made in the output: its elements are their own sums, and there are no totals.
 fn in_output<T: Operand>(problem: &Problem) -> bool {
     T::EXACT && problem.k <= MAX_DEPTH
-}
-
-type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
-
-/// A task's part of a product.
-struct Tile<'a, T: Operand> {
-    gemm: &'a Gemm<T>,
-    a: Matrix<T>,
-    b: Right<T>,
-    bias: Option<Matrix<T>>,
-    c: *mut T,
-    /// Where `c` begins in the output.
-    at: [usize; 2],
-    rows: usize,
-    /// What is done with what is finished.
-    then: Option<Then<'a>>,
-}
-
-/// A task's columns of `b`.
-enum Right<T: Operand> {
-    Matrix(Matrix<T>),
-    /// All of `b`, packed; the task's columns begin at `column`.
-    Packed {
-        at: *const T::Acc,
-        strips: Strips,
-        column: usize,
-    },
-}
-
-/// A block of `b`: packed strips, or the matrix itself.
-struct Block<E> {
-    at: *const E,
-    /// From strip to strip, and from row to row of a strip.
-    strip: usize,
-    row: usize,
-}
-
-impl<E> Block<E> {
-    /// The block from a strip on.
-    fn from(&self, strip: usize) -> Block<E> {
-        Block { at: self.at.wrapping_add(strip * self.strip), ..*self }
-    }
-}
-
-impl<T: Operand> Tile<'_, T> {
-    /// Computes columns `start .. start + count`.
-    ///
-    /// # Safety
-    /// The matrices are valid for the tile.
-    unsafe fn columns(&self, start: usize, count: usize) -> Result<()> {
-        let (kernels, depth) = (&self.gemm.kernels, self.gemm.depth);
-        let width = kernels.width();
-        let a_size = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * depth;
-        let b_size = if self.gemm.packed.is_some() { 0 } else { count.next_multiple_of(width) * depth };
-        let (in_output, in_totals) = (in_output::<T>(&self.gemm.problem), self.gemm.problem.k > MAX_DEPTH);
-        let c_size = if in_output { 0 } else { self.rows * count };
-        let totals_size = if in_totals { c_size * size_of::<Total<T>>() } else { 0 };
-        with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>() + totals_size, |scratch| {
-            let totals = scratch.cast::<Total<T>>();
-            let b_pack = scratch.wrapping_add(totals_size).cast::<T::Acc>();
-            // SAFETY: the scratch holds the four parts, those with the largest elements first; the matrices hold the tile.
-            unsafe {
-                let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
-                let (n, c) = (self.gemm.problem.n, self.c.add(start));
-                let (sums, sums_row) = if in_output { (c.cast(), n) } else { (sums, count) };
-                if in_totals {
-                    std::slice::from_raw_parts_mut(totals, c_size).fill(Total::<T>::default());
-                }
-                if let Some(bias) = self.bias {
-                    self.each_sum(sums, sums_row, count, |sum, j| *sum = bias.from(0, start + j).at.read().widen());
-                } else if self.gemm.problem.k == 0 {
-                    self.each_sum(sums, sums_row, count, |sum, _| *sum = T::Acc::default());
-                }
-                for p in (0..self.gemm.problem.k).step_by(depth) {
-                    if p > 0 {
-                        checkpoint();
-                    }
-                    let deep = depth.min(self.gemm.problem.k - p);
-                    let block = self.block(p, start, deep, count, b_pack);
-                    let next = p + deep;
-                    let is_finished = in_output && next == self.gemm.problem.k;
-                    for i in (0..self.rows).step_by(ROWS) {
-                        let rows = ROWS.min(self.rows - i);
-                        pack_strips(self.gemm.packing, self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
-                        let add = !begins(p, depth) || p == 0 && self.bias.is_some();
-                        let multiply = |j: usize, columns: usize| {
-                            let c = Output { sums: sums.add(i * sums_row + j), row: sums_row, add };
-                            let block = block.from(j / width);
-                            self.multiply(a_pack, &block, self.gemm.packing.rows(deep), rows, columns, c);
-                        };
-                        if is_finished {
-                            self.each_rectangle(i, start, count, multiply)?;
-                        } else {
-                            multiply(0, count);
-                        }
-                    }
-                    if in_totals && (next == self.gemm.problem.k || begins(next, depth)) {
-                        let totals = std::slice::from_raw_parts_mut(totals, c_size);
-                        add_to_totals(std::slice::from_raw_parts(sums, c_size), totals, false);
-                    }
-                }
-                if in_totals {
-                    let totals = std::slice::from_raw_parts(totals, c_size);
-                    round_totals(totals, std::slice::from_raw_parts_mut(sums, c_size));
-                }
-                if !in_output {
-                    for i in (0..self.rows).step_by(ROWS) {
-                        for i in i..self.rows.min(i + ROWS) {
-                            (self.gemm.packing.narrow)(sums.add(i * sums_row), c.add(i * n), count);
-                        }
-                        self.each_rectangle(i, start, count, |_, _| ())?;
-                    }
-                }
-                Ok(())
-            }
-        })?
-    }
-
-    /// Finishes columns `start .. start + count` of the block of rows that begins with `i`, by `finish` with the first column, from `start` on, and
-    /// how many: all, or as many at a time as others follow.
-    fn each_rectangle(&self, i: usize, start: usize, count: usize, finish: impl Fn(usize, usize)) -> Result<()> {
-        let Some(then) = self.then else {
-            finish(0, count);
-            return Ok(());
-        };
-        let most = STRIPS_FOLLOWED * self.gemm.kernels.width();
-        (0..count).step_by(most).try_for_each(|j| {
-            let columns = most.min(count - j);
-            finish(j, columns);
-            then([self.at[0] + i, self.at[1] + start + j], [ROWS.min(self.rows - i), columns])
-        })
-    }
-
-    /// Calls `f` with every sum and its column.
-    ///
-    /// # Safety
-    /// `sums` is valid for `count` elements of each of the tile's rows, `row` apart.
-    unsafe fn each_sum(&self, sums: *mut T::Acc, row: usize, count: usize, f: impl Fn(*mut T::Acc, usize)) {
-        for i in 0..self.rows {
-            for j in 0..count {
-                // SAFETY: `sums` has `rows` rows, `row` apart, of `count` elements.
-                f(unsafe { sums.add(i * row + j) }, j);
-            }
-        }
-    }
-
-    /// Rows `p ..` and columns `start ..` of `b`, as micro-kernels read them.
-    ///
-    /// # Safety
-    /// `b` has `depth` rows and `columns` columns from there on; `room` is valid for as many in whole strips, where `b` is not packed.
-    unsafe fn block(&self, p: usize, start: usize, depth: usize, columns: usize, room: *mut T::Acc) -> Block<T::Acc> {
-        match &self.b {
-            // SAFETY: the part of `b` from there on has that many rows and columns.
-            Right::Matrix(b) => unsafe { self.pack_b(b.from(p, start), depth, columns, room) },
-            Right::Packed { at, strips, column } => {
-                let width = strips.width;
-                Block { at: at.wrapping_add(strips.at(p, column + start)), strip: width * depth, row: width }
-            }
-        }
-    }
-
-    /// # Safety
-    /// `b` is valid for `depth x columns`, `packed` for as many in whole strips.
-    unsafe fn pack_b(&self, b: Matrix<T>, depth: usize, columns: usize, packed: *mut T::Acc) -> Block<T::Acc> {
-        let Gemm { kernels, packing, .. } = self.gemm;
-        let width = kernels.width();
-        let few_uses = self.rows <= STRIPS_IN_PLACE * kernels.rows();
-        if T::EXACT && b.column == 1 && columns.is_multiple_of(kernels.lanes) && few_uses {
-            return Block { at: b.at.cast(), strip: width, row: b.row };
-        }
-        let rows = packing.rows(depth);
-        for j in (0..columns).step_by(width) {
-            // SAFETY: strips begin at `j`, below `columns`: `b` has the rest of them, and `packed` whole strips of `width * rows`.
-            unsafe { (packing.pack)(b.from(0, j), depth, width.min(columns - j), packed.add(j * rows), width) };
-        }
-        Block { at: packed, strip: width * rows, row: width }
-    }
-
-    /// Multiplies a packed block of `a` with one of `b`, of `depth` packed rows.
-    ///
-    /// # Safety
-    /// The blocks hold `rows x depth` and `depth x columns` elements, the output `rows x columns`.
-    unsafe fn multiply(
-        &self,
-        a: *const T::Acc,
-        b: &Block<T::Acc>,
-        depth: usize,
-        rows: usize,
-        columns: usize,
-        c: Output<T::Acc>,
-    ) {
-        let kernels = &self.gemm.kernels;
-        let (height, width) = (kernels.rows(), kernels.width());
-        let meetings = rows.div_ceil(height);
-        for (strip, j) in (0..columns).step_by(width).enumerate() {
-            let next = b.at.wrapping_add((strip + 1) * b.strip);
-            let has_next = self.gemm.packed.is_some() && j + width < columns;
-            for (meeting, i) in (0..rows).step_by(height).enumerate() {
-                let a = a.wrapping_add(i * depth);
-                // A packed weight comes from memory: a part of its next strip is asked for at each meeting of rows and this one.
-                let step = width.div_ceil(meetings);
-                let ahead = match has_next {
-                    true => Ahead { at: next.wrapping_add(meeting * step * depth), step },
-                    false => Ahead::nothing(a),
-                };
-                let columns = width.min(columns - j);
-                // SAFETY: all within the blocks; the kernels were chosen for this CPU.
-                unsafe {
-                    kernels.get(height.min(rows - i), columns)(&Args {
-                        depth,
-                        a,
-                        b: b.at.add(strip * b.strip),
-                        b_row: b.row,
-                        b_offsets: std::ptr::null(),
-                        c: c.sums.add(i * c.row + j),
-                        c_row: c.row,
-                        columns,
-                        add: c.add,
-                        ahead,
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// Whether sums begin anew at a depth, in blocks of `depth`: at 0, and where they have entered the totals.
-fn begins(at: usize, depth: usize) -> bool {
-    (at / depth).is_multiple_of(MAX_DEPTH / DEPTH)
-}
-
-/// Where sums go, and whether they are added to what is there.
-struct Output<E> {
-    sums: *mut E,
-    row: usize,
-    add: bool,
 }

@@ -57,9 +57,42 @@ pub(crate) struct Kernels<E: 'static> {
     indirect: &'static [&'static [MicroKernel<E>]],
     /// The same, for operands where they lie; empty where the compiler makes no vectors of such loops.
     in_place: &'static [&'static [InPlaceKernel<E>]],
+    /// What is to be called before kernels run on a thread, and held as long.
+    begin: Option<fn() -> Session>,
+}
+
+/// A state of a thread's processor that kernels need.
+pub(crate) struct Session {
+    end: fn(),
+}
+
+impl Session {
+    /// The state that `end` gives up.
+    pub(super) fn new(end: fn()) -> Self {
+        Session { end }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        (self.end)();
+    }
 }
 
 impl<E> Kernels<E> {
+    /// Kernels of packed operands alone.
+    pub(super) fn packed(
+        lanes: usize,
+        table: &'static [&'static [MicroKernel<E>]],
+        begin: Option<fn() -> Session>,
+    ) -> Self {
+        Kernels { lanes, table, indirect: &[], in_place: &[], begin }
+    }
+    /// The state that kernels need on this thread while they run.
+    #[inline]
+    pub(crate) fn session(&self) -> Option<Session> {
+        self.begin.map(|begin| begin())
+    }
     /// Rows of the largest kernel.
     pub(crate) fn rows(&self) -> usize {
         self.table[0].len()
@@ -181,6 +214,7 @@ macro_rules! packed_kernels {
         Kernels {
             lanes: <$lanes as Lanes>::COUNT,
             in_place: &[],
+            begin: None,
             table: const { &[$(&[$(entry::<$nv, $mr, false> as MicroKernel<$element>),*]),*] },
             indirect: const { &[$(&[$(entry::<$nv, $mr, true> as MicroKernel<$element>),*]),*] },
         }

@@ -14,6 +14,8 @@ mod problem;
 mod rectangles;
 mod small;
 mod tall;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 
 use std::sync::Arc;
 

@@ -9,6 +9,8 @@
 use opforge_core::{bf16, f16};
 
 use super::fold::FoldKernel;
+#[cfg(target_arch = "x86_64")]
+use super::tiles;
 use super::{Kernels, Packing, pairs};
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16, widen_bf16, widen_f16};
 use crate::simd::{Isa, resolve};
@@ -83,7 +85,7 @@ impl Compensated {
 
 /// A stored element type: how it enters and leaves the type of its sums.
 pub(crate) trait Operand: Copy + Send + Sync + 'static {
-    type Acc: Accumulator;
+    type Acc: Accumulator + Operand<Acc = Self::Acc>;
     /// Whether elements are their own accumulators.
     const EXACT: bool;
     fn widen(self) -> Self::Acc;
@@ -108,9 +110,21 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
             unsafe { to.add(i).write(Self::narrow(*sums.add(i))) };
         }
     }
+    /// Two neighbours along the depth, as a packed element holds them where there are such micro-kernels.
+    fn pair(first: Self::Acc, _second: Self::Acc) -> Self::Acc {
+        first
+    }
+    /// The micro-kernels that multiply pairs along the depth, and how operands are packed for them.
+    fn pairs() -> Option<(Kernels<Self::Acc>, Packing<Self>)> {
+        None
+    }
+    /// Whether large products are made by tiles.
+    fn has_tiles() -> bool {
+        false
+    }
     /// The micro-kernels of large products, and how operands are packed for them.
     fn for_products() -> (Kernels<Self::Acc>, Packing<Self>) {
-        (Self::Acc::kernels(), Packing::SINGLE)
+        Self::pairs().unwrap_or_else(|| (Self::Acc::kernels(), Packing::SINGLE))
     }
 }
 
@@ -147,11 +161,21 @@ impl Operand for bf16 {
         // SAFETY: as the caller promises; the entry is for this CPU.
         unsafe { resolve::<NarrowBf16>(Isa::current())(&NarrowBf16, (sums, to, n)) }
     }
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> f32 {
+        f32::from_bits(first.to_bits() >> 16 | second.to_bits() & 0xffff_0000)
+    }
+    fn pairs() -> Option<(Kernels<f32>, Packing<bf16>)> {
+        pairs::kernels().map(|kernels| (kernels, pairs::PACKING))
+    }
+    #[cfg(target_arch = "x86_64")]
+    fn has_tiles() -> bool {
+        tiles::kernels().is_some()
+    }
+    #[cfg(target_arch = "x86_64")]
     fn for_products() -> (Kernels<f32>, Packing<bf16>) {
-        match pairs::kernels() {
-            Some(kernels) => (kernels, Packing { pack: pairs::pack_pairs, unit: 2, narrow: pairs::narrow }),
-            None => (f32::kernels(), Packing::SINGLE),
-        }
+        let tiles = tiles::kernels().map(|kernels| (kernels, tiles::PACKING));
+        tiles.or_else(Self::pairs).unwrap_or_else(|| (f32::kernels(), Packing::SINGLE))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Matrices in memory, copied into panels that micro-kernels read in order.
 
+use std::mem::MaybeUninit;
+
 use crate::copy::tile::Tile;
 use crate::matmul::operand::Operand;
 use crate::memory::prefetch::prefetch;
@@ -30,20 +32,30 @@ type Pack<T> = unsafe fn(Matrix<T>, usize, usize, *mut <T as Operand>::Acc, usiz
 /// How operands of products are packed, and what is made of the sums.
 pub(crate) struct Packing<T: Operand> {
     pub pack: Pack<T>,
+    /// Packs strips of rows of the left operand, given as columns, where they are not packed as strips of columns are.
+    pub left: Option<Pack<T>>,
     /// Neighbours along the depth that a packed element holds.
     pub unit: usize,
+    /// Panels have whole multiples of so many rows, and strips of the left operand too.
+    pub whole: usize,
     /// Rounds sums, as [`Operand::narrow_all`] does.
     pub narrow: unsafe fn(*const T::Acc, *mut T, usize),
 }
 
 impl<T: Operand> Packing<T> {
     /// Each element by itself.
-    pub const SINGLE: Self = Packing { pack, unit: 1, narrow: T::narrow_all };
+    pub const SINGLE: Self = Packing { pack, left: None, unit: 1, whole: 1, narrow: T::narrow_all };
 
     /// Rows of a panel of so much depth.
     #[inline]
-    pub fn rows(self, depth: usize) -> usize {
-        depth.div_ceil(self.unit)
+    pub fn rows(&self, depth: usize) -> usize {
+        depth.div_ceil(self.unit).next_multiple_of(self.whole)
+    }
+
+    /// Rows of strips of so many of the left operand's.
+    #[inline]
+    pub fn strips(&self, rows: usize) -> usize {
+        if self.left.is_some() { rows.next_multiple_of(self.whole) } else { rows }
     }
 }
 
@@ -60,7 +72,27 @@ impl<T: Operand> Copy for Packing<T> {}
 /// # Safety
 /// The matrix is readable for `depth x count`, the panel writable for `depth * width` elements; `count <= width`.
 pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
-    // SAFETY: each way stays within `depth` x `count` of the matrix; a panel's row has `width` elements, zeros from `count` on.
+    // SAFETY: the matrix and the panel are as the caller says; a panel's row has `width` elements, zeros from `count` on.
+    unsafe {
+        if !T::EXACT && (from.column == 1 || from.row == 1) {
+            widened(from, depth, count, panel, width);
+        } else {
+            copied(from, depth, count, panel, width);
+        }
+        if count < width {
+            for p in 0..depth {
+                std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(T::Acc::default());
+            }
+        }
+    }
+}
+
+/// As [`pack`], but for the zeros: element by element, where these are no copies.
+///
+/// # Safety
+/// As [`pack`].
+unsafe fn copied<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+    // SAFETY: each way stays within `depth` x `count` of the matrix and of the panel, whose rows have `width` elements.
     unsafe {
         match (from.column, from.row, width) {
             (1, _, 32) if count == width => rows::<T, 32>(from, depth, panel),
@@ -72,18 +104,13 @@ pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usiz
             (_, 1, _) if depth >= TILE && count >= TILE => tiles(from, depth, count, panel, width),
             _ => elements(from, depth, count, panel, width),
         }
-        if count < width {
-            for p in 0..depth {
-                std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(T::Acc::default());
-            }
-        }
     }
 }
 
 /// Packs a matrix of `rows x depth` in strips of `height` rows, the last of them of as many as there are: for each strip the columns, in order.
 ///
 /// # Safety
-/// The matrix is readable for `rows x depth`, `packed` writable for as many elements, or pairs of them.
+/// The matrix is readable for `rows x depth`, `packed` writable for a panel of the depth and so many rows, in whole strips where there is a packing of the left.
 pub(crate) unsafe fn pack_strips<T: Operand>(
     packing: Packing<T>,
     from: Matrix<T>,
@@ -96,7 +123,39 @@ pub(crate) unsafe fn pack_strips<T: Operand>(
         let height = height.min(rows - i);
         let to = packed.wrapping_add(i * packing.rows(depth));
         // SAFETY: rows `i..i + height` are of the matrix; `packed` has the panel's rows for each of them, those before `i` first.
-        unsafe { (packing.pack)(from.from(i, 0).transposed(), depth, height, to, height) };
+        unsafe { packing.left.unwrap_or(packing.pack)(from.from(i, 0).transposed(), depth, height, to, height) };
+    }
+}
+
+/// As [`copied`], of contiguous rows or columns, which are widened as such.
+///
+/// # Safety
+/// As [`pack`].
+unsafe fn widened<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+    /// Rows and columns that are packed at once, at most.
+    const DEEP: usize = 64;
+    const WIDE: usize = 32;
+    if from.column == 1 {
+        for p in 0..depth {
+            prefetch(from.from(p + ROWS_AHEAD, 0).at.cast(), count * size_of::<T>());
+            // SAFETY: row `p` of the matrix has `count` contiguous elements, the panel's as many.
+            unsafe { T::widen_all(from.from(p, 0).at, panel.add(p * width), count) };
+        }
+        return;
+    }
+    let mut columns = [[MaybeUninit::<T::Acc>::uninit(); DEEP]; WIDE];
+    for p in (0..depth).step_by(DEEP) {
+        for first in (0..count).step_by(WIDE) {
+            let (deep, wide) = (DEEP.min(depth - p), WIDE.min(count - first));
+            // SAFETY: these columns have `deep` contiguous elements from row `p` on, and so many rows of the panel a place for each.
+            unsafe {
+                for (j, column) in columns[..wide].iter_mut().enumerate() {
+                    T::widen_all(from.from(p, first + j).at, column.as_mut_ptr().cast(), deep);
+                }
+                let columns = Matrix { at: columns.as_ptr().cast::<T::Acc>(), row: 1, column: DEEP };
+                copied::<T::Acc>(columns, deep, wide, panel.add(p * width + first), width);
+            }
+        }
     }
 }
 
@@ -114,6 +173,8 @@ unsafe fn rows<T: Operand, const W: usize>(from: Matrix<T>, depth: usize, panel:
 
 /// Rows and columns of a tile that is transposed at once, at least.
 const TILE: usize = 4;
+/// Rows that are asked for before they are read: a processor does not see a long step coming.
+pub(super) const ROWS_AHEAD: usize = 8;
 /// Bytes of a run that are asked for before it is read: runs are short, and the processor does not see where the next one begins.
 const AHEAD: usize = 256;
 

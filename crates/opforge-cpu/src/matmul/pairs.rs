@@ -4,8 +4,11 @@
 use opforge_core::bf16;
 
 use super::micro::Kernels;
-use super::pack::{Matrix, pack};
+use super::pack::{Matrix, Packing, ROWS_AHEAD, pack};
+use crate::memory::prefetch::prefetch;
 use crate::simd::Isa;
+
+pub(super) const PACKING: Packing<bf16> = Packing { pack: pack_pairs, left: None, unit: 2, whole: 1, narrow };
 
 /// The micro-kernels for packed pairs, where the processor has the instructions.
 pub(super) fn kernels() -> Option<Kernels<f32>> {
@@ -29,10 +32,7 @@ pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, 
             let pairs = Matrix { at: from.at.cast::<u32>(), row: 1, column: from.column / 2 };
             pack(pairs, whole, count, panel, width);
         } else {
-            for p in 0..whole {
-                interleave(from.from(2 * p, 0), count, panel.add(p * width));
-                std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(0);
-            }
+            interleave(from, whole, count, panel, width);
         }
         if odd == 1 {
             for j in 0..width {
@@ -66,54 +66,65 @@ pub(super) unsafe fn narrow(sums: *const f32, to: *mut bf16, n: usize) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bf16")]
 unsafe fn round_vectors(sums: *const f32, to: *mut u16, n: usize) -> usize {
-    use std::arch::x86_64::{__m256bh, __m256i, _mm256_storeu_si256, _mm512_cvtneps_pbh, _mm512_loadu_ps};
-    const LANES: usize = 16;
+    use std::arch::x86_64::{__m512bh, __m512i, _mm512_cvtne2ps_pbh, _mm512_loadu_ps, _mm512_storeu_si512};
+    const LANES: usize = 32;
     for i in (0..n / LANES * LANES).step_by(LANES) {
         // SAFETY: `LANES` sums and elements are left; a vector of bf16 has the bits of one of integers.
         unsafe {
-            let rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(sums.add(i)));
-            _mm256_storeu_si256(to.add(i).cast(), std::mem::transmute::<__m256bh, __m256i>(rounded));
+            let [low, high] = [i, i + LANES / 2].map(|i| _mm512_loadu_ps(sums.add(i)));
+            let rounded = _mm512_cvtne2ps_pbh(high, low);
+            _mm512_storeu_si512(to.add(i).cast(), std::mem::transmute::<__m512bh, __m512i>(rounded));
         }
     }
     n / LANES * LANES
 }
 
-/// Writes the first `count` pairs of two rows.
+/// Packs so many pairs of rows.
 ///
 /// # Safety
-/// The rows and the panel have as many elements; the processor has AVX-512.
-unsafe fn interleave(rows: Matrix<bf16>, count: usize, panel: *mut u32) {
+/// As [`pack_pairs`], for twice as many rows.
+unsafe fn interleave(from: Matrix<bf16>, pairs: usize, count: usize, panel: *mut u32, width: usize) {
     let mut done = 0;
     // SAFETY: as the caller promises; `j` is below `count`.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        if rows.column == 1 {
-            done = vectors(rows.at.cast(), rows.at.add(rows.row).cast(), count, panel);
+        if from.column == 1 {
+            done = vectors(from, pairs, count, panel, width);
         }
-        for j in done..count {
-            let [first, second] = [0, 1].map(|p| u32::from(rows.from(p, j).at.read().to_bits()));
-            panel.add(j).write(first | second << 16);
+        for p in 0..pairs {
+            for j in done..count {
+                let [first, second] = [2 * p, 2 * p + 1].map(|row| u32::from(from.from(row, j).at.read().to_bits()));
+                panel.add(p * width + j).write(first | second << 16);
+            }
+            std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(0);
         }
     }
 }
 
-/// Writes the pairs of two contiguous rows, as far as they fill vectors; says how many.
+/// Packs pairs of contiguous rows, as far as these fill vectors; says how many elements of each.
 ///
 /// # Safety
 /// As [`interleave`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn vectors(first: *const u16, second: *const u16, count: usize, panel: *mut u32) -> usize {
+unsafe fn vectors(from: Matrix<bf16>, pairs: usize, count: usize, panel: *mut u32, width: usize) -> usize {
     use std::arch::x86_64::{
         _mm256_loadu_si256, _mm512_cvtepu16_epi32, _mm512_or_si512, _mm512_slli_epi32, _mm512_storeu_si512,
     };
     const LANES: usize = 16;
-    for j in (0..count / LANES * LANES).step_by(LANES) {
-        // SAFETY: `LANES` elements are left of both rows and of the panel.
-        unsafe {
-            let first = _mm512_cvtepu16_epi32(_mm256_loadu_si256(first.add(j).cast()));
-            let second = _mm512_cvtepu16_epi32(_mm256_loadu_si256(second.add(j).cast()));
-            _mm512_storeu_si512(panel.add(j).cast(), _mm512_or_si512(first, _mm512_slli_epi32::<16>(second)));
+    for p in 0..pairs {
+        let [first, second] = [2 * p, 2 * p + 1].map(|row| from.from(row, 0).at);
+        for row in [first, second] {
+            prefetch(row.wrapping_add(ROWS_AHEAD * from.row).cast(), 2 * count);
+        }
+        for j in (0..count / LANES * LANES).step_by(LANES) {
+            // SAFETY: `LANES` elements are left of both rows and of the panel's.
+            unsafe {
+                let first = _mm512_cvtepu16_epi32(_mm256_loadu_si256(first.add(j).cast()));
+                let second = _mm512_cvtepu16_epi32(_mm256_loadu_si256(second.add(j).cast()));
+                let both = _mm512_or_si512(first, _mm512_slli_epi32::<16>(second));
+                _mm512_storeu_si512(panel.add(p * width + j).cast(), both);
+            }
         }
     }
     count / LANES * LANES

@@ -88,6 +88,13 @@ impl Problem {
         Ok(problem)
     }
 
+    /// The problem of the transposes: the left operand is the right one's, and the bias is added to columns.
+    pub fn turned(self) -> Self {
+        let batch = self.batch.iter().map(|dim| Batch { len: dim.len, a: dim.b, b: dim.a }).collect();
+        let turn = |(row, column)| (column, row);
+        Problem { batch, m: self.n, n: self.m, a: turn(self.b), b: turn(self.a), ..self }
+    }
+
     /// Makes batch dimensions over which `b` stays into rows of `a`, and joins those that act as one.
     fn collapse(&mut self) {
         while let Some(inner) = self.batch.last().copied() {

@@ -3,20 +3,22 @@
 use opforge_core::Result;
 use opforge_runtime::{Rectangles, Then};
 
-use super::gemm::{COLUMNS, Gemm, ROWS, STRIPS_FOLLOWED};
+use super::gemm::{Gemm, ROWS, STRIPS_FOLLOWED};
 use super::operand::Operand;
 use super::tall::Tall;
 
 impl<T: Operand> Rectangles for Gemm<T> {
     fn shape(&self) -> [usize; 3] {
-        [1, self.problem.batches() * self.problem.m, self.problem.n]
+        let (batches, m, n) = (self.problem.batches(), self.problem.m, self.problem.n);
+        if self.turned { [1, batches * n, m] } else { [1, batches * m, n] }
     }
 
     fn sizes(&self) -> Vec<[usize; 2]> {
         let (grid, width) = (&self.grid, self.kernels.width());
         let rows = lengths(&lengths(&[self.problem.m], grid.rows), ROWS);
-        let columns = lengths(&lengths(&[self.problem.n], grid.columns), COLUMNS);
+        let columns = lengths(&lengths(&[self.problem.n], grid.columns), self.most_columns());
         let columns = lengths(&columns, STRIPS_FOLLOWED * width);
+        let (rows, columns) = if self.turned { (columns, rows) } else { (rows, columns) };
         rows.iter().flat_map(|&rows| columns.iter().map(move |&columns| [rows, columns])).collect()
     }
 

@@ -26,6 +26,8 @@ const MAX_DEPTH: usize = 256;
 const SHALLOW: usize = 64;
 /// The largest depth where columns take more than one kernel, each of which reads the rows once more; of pairs it is [`SHALLOW`].
 const SHALLOWEST: usize = 16;
+/// Depth and columns from which tiles are faster, where the processor has them.
+const TILED: usize = 32;
 /// The most kernels that columns take.
 const MAX_KERNELS: usize = 8;
 /// Elements of the rows and of the results of a task: few enough for the first level of cache.
@@ -34,6 +36,9 @@ const BLOCK: usize = 1 << 12;
 /// Whether a product has many rows, and columns that one kernel has registers for, or several if there is little depth.
 pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
     let (Problem { m, n, k, .. }, kernels) = (problem, T::Acc::kernels());
+    if T::has_tiles() && *k >= TILED && *n >= TILED {
+        return false;
+    }
     let shallow = if has_pairs::<T>(problem) { SHALLOW } else { SHALLOWEST };
     let most = if *k <= shallow { MAX_KERNELS * kernels.width() } else { kernels.width() };
     kernels.are_in_place()
@@ -47,7 +52,7 @@ pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
 /// Whether rows of the left operand are pairs as they lie, and multiplied as such.
 fn has_pairs<T: Operand>(problem: &Problem) -> bool {
     let Problem { k, a, .. } = problem;
-    T::for_products().1.unit == 2 && a.1 == 1 && k.is_multiple_of(2) && a.0.is_multiple_of(2)
+    T::pairs().is_some() && a.1 == 1 && k.is_multiple_of(2) && a.0.is_multiple_of(2)
 }
 
 /// A product that [`fits`], or [of folded sums](fold::fits).
@@ -123,9 +128,9 @@ struct Right<A> {
 impl<T: Operand> Tall<T> {
     pub fn new(problem: Problem) -> Self {
         let fold = T::Acc::fold().filter(|_| fold::fits::<T>(&problem));
-        let (kernels, packing) = T::for_products();
-        let pairs = (fold.is_none() && has_pairs::<T>(&problem)).then_some(packing);
-        let kernels = if pairs.is_some() { kernels } else { T::Acc::kernels() };
+        let pairs = T::pairs().filter(|_| fold.is_none() && has_pairs::<T>(&problem));
+        let (kernels, pairs) =
+            pairs.map_or_else(|| (T::Acc::kernels(), None), |(kernels, packing)| (kernels, Some(packing)));
         let together = if fold.is_some() { fold::TOGETHER } else { kernels.rows() };
         let rows = (BLOCK / (problem.k + problem.n)).max(1).next_multiple_of(together);
         Tall { problem, kernels, fold, pairs, rows }

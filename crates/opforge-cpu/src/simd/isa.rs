@@ -21,6 +21,8 @@ pub enum Isa {
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
+    /// Products of bf16 by tiles of matrices (AMX) besides.
+    Amx,
 }
 
 thread_local! {
@@ -29,7 +31,7 @@ thread_local! {
 
 impl Isa {
     /// The level that kernels are prepared for: the best that the processor has, or what the environment variable `OPFORGE_ISA`
-    /// (`portable`, `avx2` or `avx512`) limits it to.
+    /// (`portable`, `avx2`, `avx512` or `amx`) limits it to.
     pub fn current() -> Isa {
         LIMIT.get().unwrap_or_else(|| {
             static CURRENT: OnceLock<Isa> = OnceLock::new();
@@ -39,7 +41,7 @@ impl Isa {
 
     /// The levels that this processor supports.
     pub fn supported() -> impl Iterator<Item = Isa> {
-        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| isa <= Isa::best())
+        [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx].into_iter().filter(|&isa| isa <= Isa::best())
     }
 
     fn from_env() -> Option<Isa> {
@@ -47,6 +49,7 @@ impl Isa {
             "portable" => Some(Isa::Portable),
             "avx2" => Some(Isa::Avx2),
             "avx512" => Some(Isa::Avx512),
+            "amx" => Some(Isa::Amx),
             _ => None,
         }
     }
@@ -56,10 +59,12 @@ impl Isa {
         use std::arch::is_x86_feature_detected as has;
         if !(has!("avx2") && has!("fma") && has!("f16c") && has!("bmi2")) {
             Isa::Portable
-        } else if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
-            Isa::Avx512
-        } else {
+        } else if !(has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")) {
             Isa::Avx2
+        } else if has!("avx512bf16") && super::amx::is_there() {
+            Isa::Amx
+        } else {
+            Isa::Avx512
         }
     }
 
@@ -122,9 +127,9 @@ pub type Entry<R> = unsafe fn(&R, <R as Routine>::Args) -> <R as Routine>::Outpu
 pub fn resolve<R: Routine>(isa: Isa) -> Entry<R> {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 if R::AVX512 => enter_avx512::<R>,
+        Isa::Avx512 | Isa::Amx if R::AVX512 => enter_avx512::<R>,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512 if R::AVX2 => enter_avx2::<R>,
+        Isa::Avx2 | Isa::Avx512 | Isa::Amx if R::AVX2 => enter_avx2::<R>,
         _ => enter_portable::<R>,
     }
 }

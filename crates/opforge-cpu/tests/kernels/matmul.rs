@@ -105,11 +105,15 @@ fn every_dtype_on_one_isa() {
 
 #[test]
 fn every_edge_of_the_kernels() {
-    for (isa, m) in opforge_cpu::simd::Isa::supported().flat_map(|isa| (1..30).map(move |m| (isa, m))) {
+    for (isa, m) in opforge_cpu::simd::Isa::supported().flat_map(|isa| (1..35).map(move |m| (isa, m))) {
         for n in [1, 2, 3, 15, 16, 17, 31, 32, 33, 49, 64] {
             opforge_cpu::simd::with_isa(isa, || {
                 check::<f32>(Layout::contiguous([m, 5]), Layout::contiguous([5, n]));
                 check::<f64>(Layout::contiguous([m, 3]), Layout::contiguous([3, n]));
+                // Pairs and tiles of the depth, with a rest.
+                for (a, b) in layouts(m, 67).into_iter().zip(layouts(67, n)) {
+                    check::<bf16>(a, b);
+                }
             });
         }
     }
@@ -218,6 +222,7 @@ fn linear_adds_the_bias() {
         [1, 3, 1],
         [5, 0, 3],
         [300, 9, 70],
+        [20, 300, 700],
         [300, 10, 70],
         [300, 8, 7],
         [300, 20, 1],
@@ -228,7 +233,7 @@ fn linear_adds_the_bias() {
     check_linear::<f32>(30, 300, 50);
 }
 
-/// Sums are whole numbers that the dtype holds.
+/// Sums are whole numbers, rounded once where the dtype does not hold them.
 fn check_linear<T: Element + WithDType>(rows: usize, k: usize, n: usize) {
     let of = |dims: &[usize]| Meta::contiguous(T::DTYPE, dims);
     let (x, w, bias, output) = (of(&[rows, k]), of(&[n, k]), of(&[n]), of(&[rows, n]));
@@ -238,7 +243,8 @@ fn check_linear<T: Element + WithDType>(rows: usize, k: usize, n: usize) {
     let (got, bare) = (run::<T>(&*with, &[&xv, &wv, &bv], rows * n), run::<T>(&*without, &[&xv, &wv], rows * n));
     for i in 0..rows * n {
         let dot: f64 = (0..k).map(|p| xv[i / n * k + p].to_f64() * wv[i % n * k + p].to_f64()).sum();
-        let expected = (dot, dot + bv[i % n].to_f64());
+        let rounded = |sum: f64| T::from_f64(sum).to_f64();
+        let expected = (rounded(dot), rounded(dot + bv[i % n].to_f64()));
         assert_eq!((bare[i].to_f64(), got[i].to_f64()), expected, "{rows} {k} {n} at {i}");
     }
     if let Some(packed) = run_prepacked(&*with, &[&xv[..], &wv, &bv], rows * n) {

@@ -16,7 +16,8 @@ fn on_every_isa<E: FloatElem, C: Check<E>>(check: C) {
         type Output = ();
         #[inline(always)]
         unsafe fn run<S: Simd>(&self, isa: Isa) {
-            assert_eq!(S::ISA, isa);
+            // What is above AVX-512 has its vectors.
+            assert_eq!(S::ISA, isa.min(Isa::Avx512));
             self.0.check::<E::Vector<S>>();
         }
     }

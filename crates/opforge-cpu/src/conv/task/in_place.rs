@@ -70,18 +70,17 @@ impl<E: Element> Part<'_, E> {
         columns: usize,
     ) {
         let (kernels, spec, rows) = (&self.correlation.kernels, &self.correlation.spec, self.channels.len());
-        let (height, deep) = (kernels.rows(), offsets.len());
-        let packed = (self.group * spec.channels.target + self.channels.start) * deep;
-        let packed = self.tensors.packed.get().wrapping_add(packed);
+        let (height, most) = (kernels.rows(), block_depth(&self.correlation.packing, offsets.len()));
         for i in (0..rows).step_by(height) {
             let rows = height.min(rows - i);
             // In blocks as deep as panels: whichever a task uses, its sums are the same.
-            let most = block_depth(deep);
             for (run, offsets) in offsets.chunks(most).enumerate() {
                 let (depth, b_offsets) = (offsets.len(), offsets.as_ptr());
-                let a = packed.wrapping_add(i * deep + run * most * rows);
+                let at = [self.group, self.channels.start + i];
+                let at = self.correlation.weights_at(&self.correlation.systems[0], at, run * most);
+                let a = self.tensors.packed.get().wrapping_add(at);
                 let (add, ahead) = (run > 0 || spec.bias, Ahead::nothing(a));
-                // SAFETY: a packed row has `deep` weights, and `c` a row for each channel.
+                // SAFETY: a packed strip has so many weights for each channel, and `c` a row.
                 unsafe {
                     let c = c.add(i * c_row);
                     kernels.get_indirect(rows, columns)(&Args {

@@ -7,7 +7,7 @@ use opforge_runtime::checkpoint;
 
 use super::Part;
 use super::write::{alternate, write_line};
-use crate::conv::correlate::{System, deepest_block};
+use crate::conv::correlate::{Correlation, System};
 use crate::conv::geometry::Lengths;
 use crate::conv::panel::{Runs, panels_len, position};
 use crate::conv::piece::{Piece, Targets};
@@ -42,7 +42,7 @@ impl<E: Element> Part<'_, E> {
         let (rows, most) = (self.channels.len(), targets.columns(piece).max().unwrap_or(0));
         // SAFETY: the room holds a panel for each read, then `rows * columns` sums of each system and the totals of one.
         unsafe {
-            let all = room.add(panels_len(&correlation.kernels, deepest_block(targets.systems), most));
+            let all = room.add(panels_len(&correlation.kernels, correlation.deepest(targets.systems), most));
             let totals = all.wrapping_add(rows * targets.columns(piece).sum::<usize>()).cast::<u8>();
             let totals: *mut Total<E::Compute> =
                 totals.wrapping_add(totals.align_offset(align_of::<Total<E::Compute>>())).cast();
@@ -79,12 +79,11 @@ impl<E: Element> Part<'_, E> {
         Sums { at: c, row: c_row, totals }: Sums<E::Compute>,
     ) {
         let (correlation, deep, rows) = (self.correlation, system.reads.len(), self.channels.len());
-        let (depth, columns, in_totals) = (block_depth(deep), numbers.len(), correlation.in_totals);
-        let a = system.packed + (self.group * correlation.spec.channels.target + self.channels.start) * deep;
+        let (depth, columns, in_totals) =
+            (block_depth(&correlation.packing, deep), numbers.len(), correlation.in_totals);
         let sums = rows * columns;
-        // SAFETY: as the caller promises; the weights of the system's rows lie at `a`.
+        // SAFETY: as the caller promises; the packed weights of each block are where the correlation says.
         unsafe {
-            let a = self.tensors.packed.get().add(a);
             self.start(system, c, c_row, columns);
             for (number, from) in (0..deep).step_by(depth).enumerate() {
                 checkpoint();
@@ -92,8 +91,10 @@ impl<E: Element> Part<'_, E> {
                 self.pack::<S>(slab, targets, numbers.clone(), &system.reads[from..from + depth], room);
                 let begins = in_totals && number % PRODUCTS == 0;
                 let add = from > 0 && !begins || from == 0 && correlation.spec.bias;
-                let b = room.cast_const();
-                Product { a, a_depth: deep, from, b, c, c_row, rows, columns, depth, add }.run(&correlation.kernels);
+                let at = correlation.weights_at(system, [self.group, self.channels.start], from);
+                let (a, b) = (self.tensors.packed.get().add(at), room.cast_const());
+                let packed = correlation.packing.rows(depth);
+                Product { a, b, c, c_row, rows, columns, depth: packed, add }.run(&correlation.kernels);
                 if in_totals && (number % PRODUCTS == PRODUCTS - 1 || from + depth == deep) {
                     let totals = slice::from_raw_parts_mut(totals, sums);
                     add_to_totals(slice::from_raw_parts(c, sums), totals, number < PRODUCTS);
@@ -118,14 +119,14 @@ impl<E: Element> Part<'_, E> {
         reads: &[Read],
         room: *mut E::Compute,
     ) {
-        let (width, steps) = (self.correlation.kernels.width(), self.steps());
+        let Correlation { kernels, packing, .. } = self.correlation;
+        let (width, steps) = (kernels.width(), self.steps());
         for (panel, j) in numbers.clone().step_by(width).enumerate() {
             let runs = Runs::of_targets(j, width.min(numbers.end - j), targets, steps);
-            let panel = room.wrapping_add(panel * width * reads.len());
-            for (row, read) in reads.iter().enumerate() {
-                // SAFETY: the slabs are valid at every read for these targets; what a row overwrites of the next is packed after it.
-                unsafe { runs.copy::<S, E::Compute>(slab.add(read.at), panel.add(row * width)) };
-            }
+            let panel = room.wrapping_add(panel * width * packing.rows(reads.len()));
+            let rows = reads.iter().map(|read| slab.wrapping_add(read.at));
+            // SAFETY: the slabs are valid at every read for these targets; what a row overwrites of the next is packed after it.
+            unsafe { runs.pack::<S, E>(packing, rows, panel, width) };
         }
     }
 

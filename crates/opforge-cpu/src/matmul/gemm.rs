@@ -3,6 +3,7 @@
 //! "Anatomy of high-performance matrix multiplication", 2008). The depth is never split between tasks, so results do not depend on them.
 
 mod part;
+mod turn;
 
 use std::sync::Arc;
 
@@ -91,9 +92,10 @@ impl<T: Operand> Gemm<T> {
         }
     }
 
-    /// Columns that are computed together, at most: where sums are apart from the output, all of the depth of `b` is packed for them.
+    /// Columns that are computed together, at most: where sums are apart from the output, `b` is packed for them as deep as sums are made.
     pub(super) fn most_columns(&self) -> usize {
-        let fit = PACKED / (self.packing.rows(self.problem.k) * size_of::<T::Acc>()).max(1);
+        let packed = self.packing.rows(self.problem.k.min(self.deep()));
+        let fit = PACKED / (packed * size_of::<T::Acc>()).max(1);
         let width = self.kernels.width();
         if in_output::<T>(&self.problem) { COLUMNS } else { (fit / width * width).clamp(width, COLUMNS) }
     }
@@ -103,14 +105,9 @@ impl<T: Operand> Gemm<T> {
         self.problem.k > MAX_DEPTH
     }
 
-    /// Whether the first sums to enter totals are those that end at a depth.
-    fn is_first_total(&self, end: usize) -> bool {
-        end <= self.depth * (MAX_DEPTH / DEPTH)
-    }
-
-    /// Whether sums begin anew at a depth, in whole blocks: at 0, and where they have entered the totals.
-    fn begins(&self, at: usize) -> bool {
-        (at / self.depth).is_multiple_of(MAX_DEPTH / DEPTH)
+    /// The depth whose sums are made before they enter totals, in whole blocks.
+    fn deep(&self) -> usize {
+        self.depth * (MAX_DEPTH / DEPTH)
     }
 
     fn threads(problem: &Problem) -> usize {

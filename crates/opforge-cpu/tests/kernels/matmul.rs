@@ -153,7 +153,7 @@ fn tall_matrices() {
 
 #[test]
 fn several_blocks_and_threads() {
-    for (m, k, n) in [(250, 300, 70), (33, 40, 1300), (500, 17, 130), (130, 600, 129)] {
+    for (m, k, n) in [(250, 300, 70), (33, 40, 1300), (500, 17, 130), (130, 600, 129), (5, 33000, 40)] {
         for (a, b) in layouts(m, k).into_iter().zip(layouts(k, n)) {
             check::<f32>(a.clone(), b.clone());
             check::<bf16>(a.clone(), b.clone());

@@ -5,11 +5,11 @@ use opforge_core::Result;
 use opforge_runtime::{Then, checkpoint};
 use smallvec::SmallVec;
 
+use super::turn::turn;
 use super::{Gemm, ROWS, STRIPS_FOLLOWED, STRIPS_IN_PLACE, in_output};
-use crate::copy::tile::Tile;
 use crate::matmul::micro::{Ahead, Args};
 use crate::matmul::operand::{Accumulator, Operand, add_to_totals, round_totals};
-use crate::matmul::pack::{Matrix, Packing, pack_strips};
+use crate::matmul::pack::{Matrix, pack_strips};
 use crate::matmul::prepack::Strips;
 use crate::memory::scratch::with_scratch;
 
@@ -54,6 +54,9 @@ struct Block<E> {
     strip: usize,
     row: usize,
 }
+
+/// Blocks one below the other.
+type Blocks<E> = SmallVec<[Block<E>; 8]>;
 
 impl<E> Block<E> {
     /// The block from a strip on.
@@ -127,48 +130,51 @@ impl<T: Operand> Part<'_, T> {
         })?
     }
 
-    /// As [`Part::columns`], sums being apart from the output: those of few strips of columns at a time.
+    /// As [`Part::columns`], sums being apart from the output: those of few strips of columns at a time. As much of the depth is packed as enters a total
+    /// at once: where that is all, `b` once, and each block of rows once.
     ///
     /// # Safety
     /// As [`Part::columns`].
     unsafe fn rounded(&self, start: usize, count: usize) -> Result<()> {
         let Gemm { problem, kernels, packing, depth, .. } = self.gemm;
-        let [a_size, b_size] = self.packed(count, problem.k);
+        let (in_totals, deep) = (self.gemm.in_totals(), self.gemm.deep());
         let strips = if self.then.is_some() { STRIPS_FOLLOWED } else { STRIPS_ROUNDED };
         let most = count.min(strips * kernels.width());
+        let [a_size, b_size] = self.packed(if in_totals { most } else { count }, deep.min(problem.k));
         let row = most.next_multiple_of(GAP) + GAP;
         let c_size = ROWS.min(self.rows) * row;
-        let totals_size = if self.gemm.in_totals() { c_size * size_of::<Total<T>>() } else { 0 };
+        let totals_size = if in_totals { c_size * size_of::<Total<T>>() } else { 0 };
         with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>() + totals_size, |scratch| {
             let totals = scratch.cast::<Total<T>>();
             let b_pack = scratch.wrapping_add(totals_size).cast::<T::Acc>();
             // SAFETY: the scratch holds the four parts, those with the largest elements first; the matrices hold the part.
             unsafe {
                 let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
-                let mut blocks: SmallVec<[Block<T::Acc>; 8]> = SmallVec::new();
-                for p in (0..problem.k).step_by(*depth) {
-                    let room = b_pack.wrapping_add(self.packed(count, p)[1]);
-                    blocks.push(self.block(p, start, (*depth).min(problem.k - p), count, room));
-                }
+                let mut blocks = if in_totals { Blocks::new() } else { self.blocks(0, start, count, b_pack) };
                 for i in (0..self.rows).step_by(ROWS) {
                     let rows = ROWS.min(self.rows - i);
-                    let packed = |p: usize| a_pack.add(packing.strips(rows) * packing.rows(p));
-                    for p in (0..problem.k).step_by(*depth) {
-                        let deep = (*depth).min(problem.k - p);
-                        pack_strips(*packing, self.a.from(i, p), rows, deep, kernels.rows(), packed(p));
+                    if !in_totals {
+                        self.pack_rows(0, i, rows, a_pack);
                     }
                     for j in (0..count).step_by(most) {
                         let columns = most.min(count - j);
                         self.begin(sums, row, [i, rows], [start + j, columns]);
-                        for (block, p) in blocks.iter().zip((0..problem.k).step_by(*depth)) {
-                            checkpoint();
-                            let deep = (*depth).min(problem.k - p);
-                            let c = Output { sums, row, add: !self.gemm.begins(p) || p == 0 && self.bias.is_some() };
-                            let block = block.from(j / kernels.width());
-                            self.multiply(packed(p), &block, packing.rows(deep), rows, columns, c);
-                            let next = p + deep;
-                            if self.gemm.in_totals() && (next == problem.k || self.gemm.begins(next)) {
-                                self.add_to_totals(sums, totals, rows * row, next);
+                        for from in (0..problem.k).step_by(deep) {
+                            if in_totals {
+                                self.pack_rows(from, i, rows, a_pack);
+                                blocks = self.blocks(from, start + j, columns, b_pack);
+                            }
+                            let strip = if in_totals { 0 } else { j / kernels.width() };
+                            for (number, block) in blocks.iter().enumerate() {
+                                checkpoint();
+                                let p = number * depth;
+                                let packed = packing.rows((*depth).min(problem.k - from - p));
+                                let a = a_pack.add(packing.strips(rows) * packing.rows(p));
+                                let c = Output { sums, row, add: p > 0 || from == 0 && self.bias.is_some() };
+                                self.multiply(a, &block.from(strip), packed, rows, columns, c);
+                            }
+                            if in_totals {
+                                self.add_to_totals(sums, totals, rows * row, from);
                             }
                         }
                         self.round(sums, row, [i, rows], [start + j, columns])?;
@@ -177,6 +183,35 @@ impl<T: Operand> Part<'_, T> {
                 Ok(())
             }
         })?
+    }
+
+    /// Packs blocks of rows of `a` that begin at a depth, one after the other, as deep as enters a total.
+    ///
+    /// # Safety
+    /// `a` has the rows, and the room holds them.
+    unsafe fn pack_rows(&self, from: usize, i: usize, rows: usize, room: *mut T::Acc) {
+        let Gemm { problem, kernels, packing, depth, .. } = self.gemm;
+        let end = problem.k.min(from + self.gemm.deep());
+        for p in (from..end).step_by(*depth) {
+            let to = room.wrapping_add(packing.strips(rows) * packing.rows(p - from));
+            // SAFETY: `a` has these rows of the rest of the depth, and each block's room comes after those before it.
+            unsafe { pack_strips(*packing, self.a.from(i, p), rows, (*depth).min(end - p), kernels.rows(), to) };
+        }
+    }
+
+    /// Blocks of columns of `b` that begin at a depth, one after the other, as deep as enters a total.
+    ///
+    /// # Safety
+    /// `b` has the columns, and the room holds those that are not packed.
+    unsafe fn blocks(&self, from: usize, start: usize, columns: usize, room: *mut T::Acc) -> Blocks<T::Acc> {
+        let Gemm { problem, depth, .. } = self.gemm;
+        let end = problem.k.min(from + self.gemm.deep());
+        let block = |p: usize| {
+            let room = room.wrapping_add(self.packed(columns, p - from)[1]);
+            // SAFETY: `b` has these columns of the rest of the depth, and each block's room comes after those before it.
+            unsafe { self.block(p, start, (*depth).min(end - p), columns, room) }
+        };
+        (from..end).step_by(*depth).map(block).collect()
     }
 
     /// Rounds sums of so many rows and columns, of which the first are given, to their places.
@@ -230,16 +265,16 @@ impl<T: Operand> Part<'_, T> {
         }
     }
 
-    /// Adds sums to totals, which begin anew where these are the first; after the last they are rounded, and take the sums' places.
+    /// Adds sums of the depth from `from` on to totals, which the first of them begin; after the last they are rounded, and take the sums' places.
     ///
     /// # Safety
     /// There are so many sums and totals.
-    unsafe fn add_to_totals(&self, sums: *mut T::Acc, totals: *mut Total<T>, n: usize, next: usize) {
+    unsafe fn add_to_totals(&self, sums: *mut T::Acc, totals: *mut Total<T>, n: usize, from: usize) {
         // SAFETY: as the caller promises.
         let (sums, totals) =
             unsafe { (std::slice::from_raw_parts_mut(sums, n), std::slice::from_raw_parts_mut(totals, n)) };
-        add_to_totals(sums, totals, self.gemm.is_first_total(next));
-        if next == self.gemm.problem.k {
+        add_to_totals(sums, totals, from == 0);
+        if from + self.gemm.deep() >= self.gemm.problem.k {
             round_totals::<T::Acc>(totals, sums);
         }
     }
@@ -350,38 +385,4 @@ struct Output<E> {
     sums: *mut E,
     row: usize,
     add: bool,
-}
-
-/// Rounds rows of sums to columns of an output, whose rows are `row` elements apart.
-///
-/// # Safety
-/// The matrix has so many rows and columns, and the output a place for each.
-unsafe fn turn<T: Operand>(
-    packing: Packing<T>,
-    sums: Matrix<T::Acc>,
-    [rows, columns]: [usize; 2],
-    to: *mut T,
-    row: usize,
-) -> Result<()> {
-    let (tile, size) = (Tile::new(size_of::<T::Acc>()), size_of::<T::Acc>());
-    with_scratch(tile.side * rows * size, |scratch| {
-        let turned = scratch.cast::<T::Acc>();
-        for j in (0..columns).step_by(tile.side) {
-            let wide = tile.side.min(columns - j);
-            // SAFETY: the scratch has `rows` elements for each of `wide` columns, which a tile takes so many of at once; the output has their places.
-            unsafe {
-                for i in (0..rows).step_by(tile.side) {
-                    let high = tile.side.min(rows - i);
-                    let (from, to) = (sums.from(i, j).at.cast(), turned.add(i).cast());
-                    let (from_step, to_step) = ((sums.row * size) as isize, (rows * size) as isize);
-                    if high == tile.side && wide == tile.side {
-                        (tile.full)(from, from_step, to, to_step);
-                    } else {
-                        (tile.part)(from, from_step, to, to_step, wide, high);
-                    }
-                }
-                (0..wide).for_each(|k| (packing.narrow)(turned.add(k * rows), to.add((j + k) * row), rows));
-            }
-        }
-    })
 }

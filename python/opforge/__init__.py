@@ -37,7 +37,7 @@ globals().update({name: value for name, value in vars(_core).items() if name[0] 
 from ._calls import subclass as _subclass  # noqa: E402, F401  these give the class what it has in Python
 from ._tensors import format as _format, methods as _methods  # noqa: E402, F401
 from ._calls.functions import (  # noqa: E402
-    bartlett_window, blackman_window, broadcast_shapes, from_file, hamming_window, hann_window, hash_tensor, histogramdd, is_same_size, kaiser_window, lu,
+    bartlett_window, blackman_window, broadcast_shapes, from_file, hamming_window, hann_window, hash_tensor, histogramdd, is_same_size, kaiser_window, lobpcg, lu,
     in_place as _in_place, pca_lowrank, scalar_tensor, svd_lowrank, tensordot,
 )  # fmt: skip
 from .random import manual_seed, seed, set_rng_state  # noqa: E402

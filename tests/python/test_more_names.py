@@ -63,6 +63,23 @@ def test_low_ranks_are_found():
         torch.svd_lowrank(a, q=9)
 
 
+def test_lobpcg_gives_the_greatest_or_the_least():
+    torch.manual_seed(0)
+    a, b = (torch.randn(2, 12, 12, dtype=torch.float64) for _ in range(2))
+    a, b = a + a.mT, b @ b.mT + torch.eye(12)
+    all_values = np.linalg.eigvalsh(a.numpy())
+    values, vectors = torch.lobpcg(a, k=3)
+    np.testing.assert_allclose(values.numpy(), all_values[:, :-4:-1])
+    np.testing.assert_allclose((a @ vectors).numpy(), (vectors * values[:, None]).numpy(), atol=1e-10)
+    np.testing.assert_allclose(torch.lobpcg(a, X=vectors, largest=False)[0].numpy(), all_values[:, :3])
+    values, vectors = torch.lobpcg(a, k=2, B=b)
+    np.testing.assert_allclose((a @ vectors).numpy(), (b @ vectors * values[:, None]).numpy(), atol=1e-9)
+    np.testing.assert_allclose((vectors.mT @ b @ vectors).numpy(), np.broadcast_to(np.eye(2), (2, 2, 2)), atol=1e-10)
+    assert torch.lobpcg(a[0])[1].shape == (12, 1)
+    with pytest.raises(ValueError, match="k=13"):
+        torch.lobpcg(a, k=13)
+
+
 def test_even_parts_are_demanded():
     x = torch.arange(24).reshape(4, 3, 2)
     assert [len(f(x, n)) for f, n in ((torch.vsplit, 2), (torch.hsplit, 3), (torch.dsplit, 2))] == [2, 3, 2]

@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 
 from .. import _core
-from .._tensors.layouts import creates
+from .._tensors.layouts import creates, strided
 from .._tensors.size import Size
 from .arguments import name_arguments
 
@@ -105,6 +105,30 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     `q`, six of them at most."""
     q = min(6, *A.shape[-2:]) if q is None else q
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def lobpcg(
+    A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
+    ortho_iparams=None, ortho_fparams=None, ortho_bparams=None,
+):  # fmt: skip
+    """The `k` greatest eigenvalues of symmetric matrices `A`, the greatest first, or with `largest=False` the least, and their vectors, the columns
+    of a matrix; with a positive definite `B` those of `A x = lambda B x`. `k` is as many as `X` has columns, or else 1. All are computed, by
+    `linalg.eigh`, and nothing is guessed: where an iteration begins (`X`), how and when it ends (`iK`, `niter`, `tol`, `method`, `tracker`, `ortho_*`)
+    makes no difference, nor does `n`."""
+    A, B = (t.to_dense() if t is not None and t.layout is not strided else t for t in (A, B))
+    k = (1 if X is None else X.shape[-1]) if k is None else k
+    if not 0 < k <= A.shape[-1]:
+        raise ValueError(f"lobpcg: k={k}, expected 1 to {A.shape[-1]}, the rows of A")
+    if B is None:
+        values, vectors = _core.linalg.eigh(A)
+    else:
+        root = _core.linalg.cholesky(B)
+        half = _core.linalg.solve_triangular(root, A, upper=False)
+        values, vectors = _core.linalg.eigh(_core.linalg.solve_triangular(root, half.mH, upper=False))
+        vectors = _core.linalg.solve_triangular(root.mH, vectors, upper=True)
+    if largest is None or largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :k], vectors[..., :k]
 
 
 def hash_tensor(input, dim=None, *, keepdim=False, mode=0):

@@ -32,8 +32,8 @@ impl<T: WithDType> Mask<T> {
     /// For queries `q`.
     pub fn of(op: &'static str, sizes: &Sizes, q: &Meta, mask: Option<&Meta>) -> Result<Option<Self>> {
         let Some(mask) = mask else { return Ok(None) };
-        if ![DType::Bool, sizes.dtype].contains(&mask.dtype) {
-            return Err(Error::dtype(op, "attn_mask", mask.dtype, format!("bool or {}", sizes.dtype)));
+        if ![DType::Bool, T::DTYPE].contains(&mask.dtype) {
+            return Err(Error::dtype(op, "attn_mask", mask.dtype, format!("bool or {}", T::DTYPE)));
         }
         let (lead, [queries, keys]) = (&q.dims()[..q.rank() - 2], [sizes.queries, sizes.keys]);
         let fits = mask.dims().split_last_chunk().is_some_and(|(l, last)| l == lead && *last == [queries, keys]);

@@ -12,10 +12,11 @@ mod weights;
 
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Layout, Meta, Result};
+use opforge_core::{DType, Error, Layout, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::check_available;
 
+use crate::conv::split::Summed;
 use crate::copy::Plan;
 use crate::loops::staged::with_contiguous;
 use crate::matmul::Matrix;
@@ -30,10 +31,11 @@ use strip::Element;
 /// The kernel for `softmax(q k^T scale) v`.
 ///
 /// Inputs are q, k, v and the mask, of any strides; the output `[.., n, size]` is contiguous. A mask `[.., n, m]` has the leading dimensions of q
-/// (a stride of 0 repeats it); it is true where attention may go, or of q's dtype and added to the scores. A query that it lets nowhere gives 0.
+/// (a stride of 0 repeats it); it is true where attention may go, or of q's dtype (for halves f32) and added to the scores. A query that it lets
+/// nowhere gives 0. Scores of halves are f32, and so are weights, but where a processor multiplies pairs of bf16: there they are rounded.
 ///
 /// # Errors
-/// Dtypes other than f32 and f64, shapes that do not go together.
+/// Dtypes other than floats, shapes that do not go together.
 pub fn attention(
     op: &'static str,
     how: Attention,
@@ -43,19 +45,40 @@ pub fn attention(
 ) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
     match output.dtype {
+        DType::F16 => by_blocks::<f16>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::BF16 => by_blocks::<bf16>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
         DType::F32 => forward::<f32>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
         DType::F64 => forward::<f64>(sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
 
-fn forward<T: Element>(sizes: Sizes, inputs: [&Meta; 3], mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
-    let prepare = if are_few(&sizes) { Few::prepare } else { Forward::prepare };
-    if inputs.iter().all(|input| Heads::of(input).column == 1) {
-        Ok(prepare(sizes, inputs.map(Heads::of), mask))
+fn forward<T: Element + Summed<Compute = T>>(
+    sizes: Sizes,
+    inputs: [&Meta; 3],
+    mask: Option<Mask<T>>,
+) -> Result<Arc<dyn HostKernel>> {
+    if are_few(&sizes) {
+        in_rows(inputs, |heads| Few::prepare(sizes, heads, mask))
     } else {
-        with_contiguous(&inputs, |flat| Ok(prepare(sizes, [0, 1, 2].map(|i| Heads::of(flat[i])), mask)))
+        by_blocks::<T>(sizes, inputs, mask)
     }
+}
+
+fn by_blocks<E: Summed>(
+    sizes: Sizes,
+    inputs: [&Meta; 3],
+    mask: Option<Mask<E::Compute>>,
+) -> Result<Arc<dyn HostKernel>> {
+    in_rows(inputs, |heads| Forward::<E>::prepare(sizes, heads, mask))
+}
+
+/// The kernel for inputs whose rows are contiguous, or copies that are.
+fn in_rows(inputs: [&Meta; 3], prepare: impl FnOnce([Heads; 3]) -> Arc<dyn HostKernel>) -> Result<Arc<dyn HostKernel>> {
+    if inputs.iter().all(|input| Heads::of(input).column == 1) {
+        return Ok(prepare(inputs.map(Heads::of)));
+    }
+    with_contiguous(&inputs, |flat| Ok(prepare([0, 1, 2].map(|i| Heads::of(flat[i])))))
 }
 
 /// The kernel for the gradients of [`attention`] with respect to q, k and v, its outputs, contiguous and like them; the scores are computed

@@ -4,12 +4,15 @@
 
 use std::marker::PhantomData;
 
+use opforge_core::WithDType;
 use opforge_tile::math;
 
 use super::Sizes;
+use super::forward::KEYS;
 use super::mask::HeadMask;
+use crate::conv::split::Summed;
 use crate::matmul::operand::{Accumulator, Operand};
-use crate::matmul::{Ahead, Args, Kernels, Matrix, pack};
+use crate::matmul::{Ahead, Args, Kernels, Matrix, Packing, Session, pack};
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// What attention is computed in: f32 or f64.
@@ -17,12 +20,18 @@ pub(super) trait Element: FloatElem + Accumulator + Operand<Acc = Self> {}
 impl<T: FloatElem + Accumulator + Operand<Acc = T>> Element for T {}
 
 /// How strips are computed.
-pub(super) struct Strips<T: Element> {
-    kernels: Kernels<T>,
+pub(super) struct Strips<E: Summed> {
+    kernels: Kernels<E::Compute>,
+    /// Of queries, keys, values and weights.
+    pub packing: Packing<E>,
     /// Queries of a strip: one register of them, where a head has no more.
     width: usize,
-    carry: Entry<Carry<T>>,
-    divide: Entry<Divide<T>>,
+    carry: Entry<Carry<E::Compute>>,
+    divide: Entry<Divide<E::Compute>>,
+    scale_scores: Entry<Scale<E::Compute>>,
+    pair: Entry<Pair<E>>,
+    /// What scores are multiplied by.
+    scale: f64,
     /// Of a key and of a value.
     lengths: [usize; 2],
     causal: bool,
@@ -38,15 +47,6 @@ pub(super) struct State<T> {
     values: *mut T,
     sum: *mut T,
     max: *mut T,
-}
-
-impl<T> State<T> {
-    /// The state that lies at an address, of strips of `columns` queries.
-    pub fn at(at: *mut T, sizes: &Sizes, columns: usize) -> Self {
-        let values = at.wrapping_add(sizes.width * columns);
-        let sum = values.wrapping_add(sizes.size * columns);
-        State { queries: at, values, sum, max: sum.wrapping_add(columns) }
-    }
 }
 
 /// Keys and their values, packed, and room for their scores and for a mask of them.
@@ -77,18 +77,27 @@ struct Rows<T> {
     length: usize,
 }
 
-impl<T: Element> Strips<T> {
+impl<E: Summed> Strips<E> {
     pub fn new(sizes: &Sizes, masked: bool) -> Self {
-        let kernels = T::kernels();
+        let (kernels, packing) = E::for_products();
         Strips {
             kernels,
+            packing,
             width: if sizes.queries <= kernels.lanes() { kernels.lanes() } else { kernels.width() },
             carry: resolve(Isa::current()),
             divide: resolve(Isa::current()),
+            scale_scores: resolve(Isa::current()),
+            pair: resolve(Isa::current()),
+            scale: sizes.how.scale.to_f64(),
             lengths: [sizes.width, sizes.size],
             causal: sizes.how.causal,
             masked: masked || sizes.keys == 0,
         }
+    }
+
+    /// What this thread needs while it computes.
+    pub fn session(&self) -> Option<Session> {
+        self.kernels.session()
     }
 
     /// Queries of a strip.
@@ -101,25 +110,39 @@ impl<T: Element> Strips<T> {
         self.kernels.rows()
     }
 
+    /// Whether elements are multiplied in pairs: queries are packed as they are, then, and scores are scaled; weights are packed, too.
+    fn has_pairs(&self) -> bool {
+        self.packing.unit > 1
+    }
+
     /// Elements of a strip's state.
     pub fn state(&self) -> usize {
-        (self.lengths[0] + self.lengths[1] + 2) * self.width()
+        (self.packing.rows(self.lengths[0]) + self.lengths[1] + 2) * self.width()
+    }
+
+    /// The state that lies at an address.
+    pub fn state_at(&self, at: *mut E::Compute) -> State<E::Compute> {
+        let values = at.wrapping_add(self.packing.rows(self.lengths[0]) * self.width());
+        let sum = values.wrapping_add(self.lengths[1] * self.width());
+        State { queries: at, values, sum, max: sum.wrapping_add(self.width()) }
     }
 
     /// Begins with a strip's `count` queries, rows of a matrix.
     ///
     /// # Safety
     /// The matrix has `count` rows of a key's length; the state is valid.
-    pub unsafe fn begin(&self, queries: Matrix<T>, count: usize, scale: f64, state: &State<T>) {
-        let (width, scale) = (self.width(), T::from_f64(scale));
-        // SAFETY: the state has room for a strip of queries and values, and two rows more.
+    pub unsafe fn begin(&self, queries: Matrix<E>, count: usize, state: &State<E::Compute>) {
+        let (width, number) = (self.width(), <E::Compute as WithDType>::from_f64);
+        // SAFETY: the state has room for a strip of packed queries and of values, and two rows more.
         unsafe {
-            pack(queries.transposed(), self.lengths[0], count, state.queries, width);
-            for query in std::slice::from_raw_parts_mut(state.queries, self.lengths[0] * width) {
-                *query *= scale;
+            (self.packing.pack)(queries.transposed(), self.lengths[0], count, state.queries, width);
+            if !self.has_pairs() {
+                for query in std::slice::from_raw_parts_mut(state.queries, self.lengths[0] * width) {
+                    *query *= number(self.scale);
+                }
             }
-            std::slice::from_raw_parts_mut(state.values, (self.lengths[1] + 1) * width).fill(T::default());
-            std::slice::from_raw_parts_mut(state.max, width).fill(T::from_f64(f64::NEG_INFINITY));
+            std::slice::from_raw_parts_mut(state.values, (self.lengths[1] + 1) * width).fill(number(0.0));
+            std::slice::from_raw_parts_mut(state.max, width).fill(number(f64::NEG_INFINITY));
         }
     }
 
@@ -129,11 +152,11 @@ impl<T: Element> Strips<T> {
     /// The block's matrices and the state are valid, and the mask for the queries and keys.
     pub unsafe fn attend(
         &self,
-        block: &Packed<T>,
+        block: &Packed<E::Compute>,
         query: usize,
         count: usize,
-        mask: Option<&HeadMask<'_, T>>,
-        state: &State<T>,
+        mask: Option<&HeadMask<'_, E::Compute>>,
+        state: &State<E::Compute>,
     ) {
         let (seen, width) = (if self.causal { reach(query + count) } else { usize::MAX }, self.width());
         if seen <= block.first {
@@ -142,13 +165,16 @@ impl<T: Element> Strips<T> {
         // Whole strips of packed keys, some of which nobody sees.
         let keys = (seen - block.first).min(block.count).next_multiple_of(self.height()).min(block.count);
         let columns = count.next_multiple_of(self.kernels.lanes());
-        let [length, size] = self.lengths;
+        let [length, size] = [self.packing.rows(self.lengths[0]), self.lengths[1]];
         // SAFETY: the packed block has whole strips of rows of keys and values, of which the first `keys` are used; the scores have a row of `width` for
         // each of them, and so has the state for each row of its matrices.
         unsafe {
             let (queries, scores) = (state.queries.cast_const(), block.scores);
             let rows = Rows { at: block.keys, count: keys, length };
             self.product(rows, length, [queries, scores], columns, false);
+            if self.has_pairs() {
+                (self.scale_scores)(&Scale(PhantomData), (scores, keys * width, self.scale));
+            }
             if self.causal {
                 self.hide_later(scores, keys, query, block.first);
             }
@@ -157,8 +183,13 @@ impl<T: Element> Strips<T> {
             }
             let State { values, sum, max, .. } = *state;
             (self.carry)(&Carry(PhantomData), Scores { at: scores, keys, columns, width, values, size, sum, max });
-            let rows = Rows { at: block.values, count: size, length: block.count };
-            self.product(rows, keys, [scores, values], columns, true);
+            let length = self.packing.rows(block.count);
+            let depth = if self.has_pairs() { length } else { keys };
+            if self.has_pairs() {
+                (self.pair)(&Pair(PhantomData), (scores, [keys, depth], [columns, width]));
+            }
+            let rows = Rows { at: block.values, count: size, length };
+            self.product(rows, depth, [scores, values], columns, true);
         }
     }
 
@@ -166,13 +197,13 @@ impl<T: Element> Strips<T> {
     ///
     /// # Safety
     /// As [`Strips::attend`].
-    unsafe fn hide_later(&self, scores: *mut T, keys: usize, query: usize, first: usize) {
+    unsafe fn hide_later(&self, scores: *mut E::Compute, keys: usize, query: usize, first: usize) {
         let width = self.width();
         for row in (query + 1).saturating_sub(first)..keys {
             let later = (first + row - query).min(width);
             // SAFETY: each key has a row of scores.
             unsafe { std::slice::from_raw_parts_mut(scores.add(row * width), later) }
-                .fill(T::from_f64(f64::NEG_INFINITY));
+                .fill(<E::Compute as WithDType>::from_f64(f64::NEG_INFINITY));
         }
     }
 
@@ -180,7 +211,14 @@ impl<T: Element> Strips<T> {
     ///
     /// # Safety
     /// The packed rows are readable, `b` has `depth` rows and `c` as many as are packed, of a strip's width.
-    unsafe fn product(&self, a: Rows<T>, depth: usize, [b, c]: [*const T; 2], columns: usize, add: bool) {
+    unsafe fn product(
+        &self,
+        a: Rows<E::Compute>,
+        depth: usize,
+        [b, c]: [*const E::Compute; 2],
+        columns: usize,
+        add: bool,
+    ) {
         let (height, width) = (self.height(), self.width());
         for i in (0..a.count).step_by(height) {
             let kernel = self.kernels.get(height.min(a.count - i), columns);
@@ -206,13 +244,21 @@ impl<T: Element> Strips<T> {
     /// Writes a strip's `count` rows of the output.
     ///
     /// # Safety
-    /// The state is valid, and `to` for the rows.
-    pub unsafe fn end(&self, state: &State<T>, count: usize, to: *mut T) {
+    /// The state is valid, `to` for the rows, and `room` for a block's scores.
+    pub unsafe fn end(&self, state: &State<E::Compute>, count: usize, room: *mut E::Compute, to: *mut E) {
         let (width, size) = (self.width(), self.lengths[1]);
-        // SAFETY: the state has `size` rows of a strip's width, which the output has as columns.
+        // SAFETY: the state has `size` rows of a strip's width, which the output has as columns: so many of them at a time as the room has rows.
         unsafe {
             (self.divide)(&Divide(PhantomData), (state.values, state.sum, [size, width], self.masked));
-            pack(Matrix { at: state.values.cast_const(), row: 1, column: width }, count, size, to, size);
+            let values = Matrix { at: state.values.cast_const(), row: 1, column: width };
+            if E::EXACT {
+                return pack(values, count, size, to.cast(), size);
+            }
+            for first in (0..size).step_by(KEYS) {
+                let some = KEYS.min(size - first);
+                pack(values.from(0, first), count, some, room, some);
+                (0..count).for_each(|i| E::narrow_all(room.add(i * some), to.add(i * size + first), some));
+            }
         }
     }
 }
@@ -292,6 +338,50 @@ impl<T: FloatElem> Routine for Divide<T> {
                 for i in 0..count {
                     let value = rows.add(i * width + j);
                     (<T::Vector<S>>::load(value) * scale).store(value);
+                }
+            }
+        }
+    }
+}
+
+/// Multiplies scores.
+struct Scale<T>(PhantomData<T>);
+
+impl<T: FloatElem> Routine for Scale<T> {
+    /// The scores, how many, and what by.
+    type Args = (*mut T, usize, f64);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (scores, n, scale): Self::Args) {
+        let scale = <T::Vector<S>>::splat(scale);
+        for i in (0..n).step_by(<T::Vector<S>>::LANES) {
+            // SAFETY: scores are rows of whole vectors.
+            unsafe { (<T::Vector<S>>::load(scores.add(i)) * scale).store(scores.add(i)) };
+        }
+    }
+}
+
+/// Packs weights in pairs of rows, in the place of the first of them; rows of zeros come after the last.
+struct Pair<E>(PhantomData<E>);
+
+impl<E: Summed> Routine for Pair<E> {
+    /// The weights, how many rows there are and are made, their columns and how far apart rows are.
+    type Args = (*mut E::Compute, [usize; 2], [usize; 2]);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (weights, [rows, packed], [columns, width]): Self::Args) {
+        /// Columns of a strip, at most.
+        const WIDEST: usize = 32;
+        let zeros = [E::Compute::default(); WIDEST];
+        for p in 0..packed {
+            // SAFETY: each row has `columns` weights, at most those of a strip; row `p` has been read before it is written.
+            unsafe {
+                let row = |i: usize| if i < rows { weights.add(i * width).cast_const() } else { zeros.as_ptr() };
+                let [first, second] = [2 * p, 2 * p + 1].map(row);
+                for j in 0..columns {
+                    *weights.add(p * width + j) = E::pair_rounded(*first.add(j), *second.add(j));
                 }
             }
         }

@@ -26,7 +26,7 @@ use crate::matmul::operand::Operand;
 pub(crate) use fold::{folded, products};
 use gemm::Gemm;
 use gemv::Gemv;
-pub(crate) use micro::{Ahead, Args, Kernels};
+pub(crate) use micro::{Ahead, Args, Kernels, Session};
 pub(crate) use pack::{Matrix, Packing, pack, pack_strips};
 use problem::Problem;
 use small::Small;

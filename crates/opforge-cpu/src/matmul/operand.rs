@@ -114,6 +114,10 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     fn pair(first: Self::Acc, _second: Self::Acc) -> Self::Acc {
         first
     }
+    /// As [`Operand::pair`], of sums that are rounded to elements first.
+    fn pair_rounded(first: Self::Acc, _second: Self::Acc) -> Self::Acc {
+        first
+    }
     /// The micro-kernels that multiply pairs along the depth, and how operands are packed for them.
     fn pairs() -> Option<(Kernels<Self::Acc>, Packing<Self>)> {
         None
@@ -164,6 +168,15 @@ impl Operand for bf16 {
     #[inline(always)]
     fn pair(first: f32, second: f32) -> f32 {
         f32::from_bits(first.to_bits() >> 16 | second.to_bits() & 0xffff_0000)
+    }
+    #[inline(always)]
+    fn pair_rounded(first: f32, second: f32) -> f32 {
+        // To the nearest, to even bits from halfway; NaN has its own.
+        let rounded = |x: f32| {
+            let bits = x.to_bits();
+            f32::from_bits(if x.is_nan() { bits } else { bits.wrapping_add(0x7fff + (bits >> 16 & 1)) })
+        };
+        Self::pair(rounded(first), rounded(second))
     }
     fn pairs() -> Option<(Kernels<f32>, Packing<bf16>)> {
         pairs::kernels().map(|kernels| (kernels, pairs::PACKING))

@@ -1,4 +1,4 @@
-//! Few queries of many keys, against the definition in f64.
+//! Few queries of many keys, and halves, against the definition in f64.
 
 use opforge_core::{DType, Layout, Meta, Result, Scalar};
 use opforge_cpu::attention::{Attention, attention};
@@ -42,7 +42,7 @@ impl Case {
         }
     }
 
-    fn reference(&self, [q, k, v]: [&[f64]; 3], mask: Option<&Array>) -> Vec<f64> {
+    fn reference(&self, [q, k, v]: [&[f64]; 3], mask: Option<&Array>, causal: bool) -> Vec<f64> {
         let mask_values = mask.map(Array::values);
         let is_truth = mask.is_some_and(|mask| mask.meta.dtype == DType::Bool);
         let mut result = Vec::new();
@@ -53,6 +53,7 @@ impl Case {
                     let of = |i: usize| q[row * self.width + i] * k[(shared + key) * self.width + i];
                     let score = SCALE * (0..self.width).map(of).sum::<f64>();
                     match mask_values.as_ref().map(|mask| mask[row * self.keys + key]) {
+                        None if causal && key > row % self.queries => f64::NEG_INFINITY,
                         None => score,
                         Some(seen) if is_truth => {
                             if seen != 0.0 {
@@ -79,6 +80,10 @@ impl Case {
 
     /// Compares at every level of instructions; keys and values are the first of longer rows of memory, as in a cache of them, if `apart`.
     fn check(&self, dtype: DType, masked: Masked, apart: bool) -> Result<()> {
+        self.check_at(dtype, masked, apart, false)
+    }
+
+    fn check_at(&self, dtype: DType, masked: Masked, apart: bool, causal: bool) -> Result<()> {
         let shared = self.heads / self.group;
         let rows = |count: usize, length: usize, salt: usize| {
             let capacity = if apart { 2 * count + 1 } else { count };
@@ -90,9 +95,9 @@ impl Case {
         let (k, v) = (rows(self.keys, self.width, 1000)?, rows(self.keys, self.size, 5000)?);
         let mask = self.mask(masked);
         let values = [&q, &k, &v].map(Array::values);
-        let want = self.reference([&values[0], &values[1], &values[2]], mask.as_ref());
+        let want = self.reference([&values[0], &values[1], &values[2]], mask.as_ref(), causal);
         let output = Meta::contiguous(dtype, &[self.heads, self.queries, self.size]);
-        let how = Attention { scale: Scalar::Float(SCALE), causal: false, gradient: false };
+        let how = Attention { scale: Scalar::Float(SCALE), causal, gradient: false };
         for isa in Isa::supported() {
             let got = with_isa(isa, || {
                 let metas = [&q.meta, &k.meta, &v.meta];
@@ -100,7 +105,12 @@ impl Case {
                 let inputs: Vec<&Array> = [&q, &k, &v].into_iter().chain(&mask).collect();
                 Ok::<_, opforge_core::Error>(run(&*kernel, &inputs, std::slice::from_ref(&output))[0].values())
             })?;
-            let within = if dtype == DType::F32 { 1e-5 } else { 1e-13 };
+            let within = match dtype {
+                DType::BF16 => 1.0 / 32.0,
+                DType::F16 => 1.0 / 256.0,
+                DType::F32 => 1e-5,
+                _ => 1e-13,
+            };
             for (i, (got, want)) in got.iter().zip(&want).enumerate() {
                 assert!((got - want).abs() < within, "{self:?} {dtype} {masked:?} {isa:?} at {i}: {got}, not {want}");
             }
@@ -123,6 +133,25 @@ fn few_queries_of_many_keys() -> Result<()> {
             case.check(DType::F32, masked, apart)?;
         }
         case.check(DType::F64, Masked::Truth, true)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn halves_of_any_lengths() -> Result<()> {
+    let cases = [
+        Case { heads: 2, group: 1, queries: 1, keys: 128, width: 64, size: 64 },
+        Case { heads: 3, group: 1, queries: 70, keys: 70, width: 17, size: 33 },
+        Case { heads: 2, group: 2, queries: 5, keys: 3, width: 3, size: 2 },
+        Case { heads: 4, group: 2, queries: 33, keys: 413, width: 40, size: 205 },
+        Case { heads: 1, group: 1, queries: 100, keys: 195, width: 1, size: 31 },
+    ];
+    for (case, dtype) in cases.iter().flat_map(|case| [DType::F16, DType::BF16].map(|dtype| (case, dtype))) {
+        for (masked, causal) in
+            [(Masked::No, false), (Masked::No, true), (Masked::Truth, false), (Masked::Added, false)]
+        {
+            case.check_at(dtype, masked, masked == Masked::Added, causal)?;
+        }
     }
     Ok(())
 }

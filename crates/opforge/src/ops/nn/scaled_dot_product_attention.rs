@@ -8,9 +8,9 @@ use crate::autograd::is_grad_enabled;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
-/// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, or in halves on CUDA devices, of equal
-/// leading dimensions (but for the heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no
-/// gradient. The scores are never there as a whole; the gradient computes them again.
+/// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, or in halves on CPUs and CUDA devices, of
+/// equal leading dimensions (but for the heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no
+/// gradient. The scores are never there as a whole; the gradient computes them again, that of halves in f32 on CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Attention {
     /// What scores are multiplied by.
@@ -60,8 +60,11 @@ impl Operator for Attention {
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let ([q, k, v], grad) = ([ctx.input(0)?, ctx.input(1)?, ctx.input(2)?], ctx.grad(0)?);
+        let (dtype, on_cpu) = (q.dtype(), q.device().is_cpu());
+        let taken = if on_cpu && dtype != DType::F64 { DType::F32 } else { dtype };
+        let [q, k, v, grad] = [q.to_dtype(taken)?, k.to_dtype(taken)?, v.to_dtype(taken)?, grad.to_dtype(taken)?];
         let mask = if ctx.input_count() > 3 { Some(ctx.input(3)?) } else { None };
-        let mut grads: Grads = if q.elem_count() == 0 {
+        let grads: Grads = if q.elem_count() == 0 {
             // Nobody looks at keys and values: their gradients are sums of nothing.
             [&q, &k, &v].into_iter().map(|t| t.zeros_like().map(Some)).collect::<Result<_>>()?
         } else if is_grad_enabled() {
@@ -70,6 +73,8 @@ impl Operator for Attention {
             let inputs: SmallVec<[&Tensor; 5]> = [&q, &k, &v, &grad].into_iter().chain(&mask).collect();
             dispatch(&AttentionGrad(self.clone()), &inputs)?.into_iter().map(Some).collect()
         };
+        let narrow = |grad: Option<Tensor>| grad.map(|grad| grad.to_dtype(dtype)).transpose();
+        let mut grads = grads.into_iter().map(narrow).collect::<Result<Grads>>()?;
         grads.extend(mask.map(|_| None));
         Ok(grads)
     }
@@ -199,12 +204,12 @@ pub fn scaled_dot_product_attention(
 }
 
 impl Attention {
-    /// The operator's result for floats of any width: halves are CUDA devices' own business, and f32 elsewhere.
+    /// The operator's result for floats of any width: halves are the business of CPUs and CUDA devices, and f32 elsewhere.
     #[track_caller]
     fn fused(&self, [query, key, value]: [&Tensor; 3], mask: Option<&Tensor>) -> Result<Tensor> {
         let wide = if query.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         let taken = match query.dtype() {
-            half @ (DType::F16 | DType::BF16) if query.device().is_cuda() => half,
+            half @ (DType::F16 | DType::BF16) if query.device().is_cpu() || query.device().is_cuda() => half,
             _ => wide,
         };
         let inputs = [query.to_dtype(taken)?, key.to_dtype(taken)?, value.to_dtype(taken)?];

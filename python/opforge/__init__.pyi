@@ -429,6 +429,7 @@ from . import linalg as linalg
 from ._core import linspace as linspace
 from .serialization import load as load
 from .custom.inline import load_inline as load_inline
+from ._calls.functions import lobpcg as lobpcg
 from ._core import log as log
 from ._core import log10 as log10
 from ._calls.functions import log10_ as log10_

@@ -183,8 +183,7 @@ impl<E: Summed> Strips<E> {
             }
             let State { values, sum, max, .. } = *state;
             (self.carry)(&Carry(PhantomData), Scores { at: scores, keys, columns, width, values, size, sum, max });
-            let length = self.packing.rows(block.count);
-            let depth = if self.has_pairs() { length } else { keys };
+            let (length, depth) = (self.packing.rows(block.count), self.packing.rows(keys));
             if self.has_pairs() {
                 (self.pair)(&Pair(PhantomData), (scores, [keys, depth], [columns, width]));
             }
@@ -219,7 +218,9 @@ impl<E: Summed> Strips<E> {
         columns: usize,
         add: bool,
     ) {
-        let (height, width) = (self.height(), self.width());
+        // Strips of tiles lie one after the other: kernels take those that are read to their ends together, others singly.
+        let is_part = depth < a.length && self.packing.left.is_some();
+        let (height, width) = (if is_part { self.packing.whole } else { self.height() }, self.width());
         for i in (0..a.count).step_by(height) {
             let kernel = self.kernels.get(height.min(a.count - i), columns);
             let packed = a.at.wrapping_add(i * a.length);

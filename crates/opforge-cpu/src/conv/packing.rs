@@ -99,7 +99,7 @@ unsafe fn pack_strip<E: Element>(
     offsets: &[usize],
     to: *mut E::Compute,
 ) -> Result<()> {
-    let (pack, depth) = (packing.left.unwrap_or(packing.pack), offsets.len());
+    let (pack, depth) = (packing.of_left(), offsets.len());
     if offsets.iter().enumerate().all(|(i, &at)| at == offsets[0] + i) {
         // SAFETY: rows are `row` apart, and their elements lie one after another.
         unsafe { pack(Matrix { at: from.add(offsets[0]), row: 1, column: row }, depth, rows, to, rows) };

@@ -289,7 +289,7 @@ impl<E: Element> WeightGradient<E> {
     #[inline(always)]
     unsafe fn pack_y(&self, y: *const E, depth: usize, room: *mut E::Compute) {
         let (height, plane): (usize, usize) = (self.kernels.rows(), self.sizes.y.iter().product());
-        let (pack, packed) = (self.packing.left.unwrap_or(self.packing.pack), self.packing.rows(depth));
+        let (pack, packed) = (self.packing.of_left(), self.packing.rows(depth));
         for i in (0..self.sizes.outputs).step_by(height) {
             let rows = height.min(self.sizes.outputs - i);
             // SAFETY: rows `i..i + rows` are output channels, `plane` apart in `y`; those before them took `i` packed ones of the room.

@@ -122,10 +122,6 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     fn pairs() -> Option<(Kernels<Self::Acc>, Packing<Self>)> {
         None
     }
-    /// Whether large products are made by tiles.
-    fn has_tiles() -> bool {
-        false
-    }
     /// The micro-kernels of large products, and how operands are packed for them.
     fn for_products() -> (Kernels<Self::Acc>, Packing<Self>) {
         Self::pairs().unwrap_or_else(|| (Self::Acc::kernels(), Packing::SINGLE))
@@ -180,10 +176,6 @@ impl Operand for bf16 {
     }
     fn pairs() -> Option<(Kernels<f32>, Packing<bf16>)> {
         pairs::kernels().map(|kernels| (kernels, pairs::PACKING))
-    }
-    #[cfg(target_arch = "x86_64")]
-    fn has_tiles() -> bool {
-        tiles::kernels().is_some()
     }
     #[cfg(target_arch = "x86_64")]
     fn for_products() -> (Kernels<f32>, Packing<bf16>) {

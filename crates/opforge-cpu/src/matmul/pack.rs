@@ -52,6 +52,12 @@ impl<T: Operand> Packing<T> {
         depth.div_ceil(self.unit).next_multiple_of(self.whole)
     }
 
+    /// What packs strips of the left operand.
+    #[inline]
+    pub fn of_left(&self) -> Pack<T> {
+        self.left.unwrap_or(self.pack)
+    }
+
     /// Rows of strips of so many of the left operand's.
     #[inline]
     pub fn strips(&self, rows: usize) -> usize {
@@ -123,7 +129,7 @@ pub(crate) unsafe fn pack_strips<T: Operand>(
         let height = height.min(rows - i);
         let to = packed.wrapping_add(i * packing.rows(depth));
         // SAFETY: rows `i..i + height` are of the matrix; `packed` has the panel's rows for each of them, those before `i` first.
-        unsafe { packing.left.unwrap_or(packing.pack)(from.from(i, 0).transposed(), depth, height, to, height) };
+        unsafe { (packing.of_left())(from.from(i, 0).transposed(), depth, height, to, height) };
     }
 }
 

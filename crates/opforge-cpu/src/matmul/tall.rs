@@ -36,7 +36,7 @@ const BLOCK: usize = 1 << 12;
 /// Whether a product has many rows, and columns that one kernel has registers for, or several if there is little depth.
 pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
     let (Problem { m, n, k, .. }, kernels) = (problem, T::Acc::kernels());
-    if T::has_tiles() && *k >= TILED && *n >= TILED {
+    if T::for_products().1.left.is_some() && *k >= TILED && *n >= TILED {
         return false;
     }
     let shallow = if has_pairs::<T>(problem) { SHALLOW } else { SHALLOWEST };

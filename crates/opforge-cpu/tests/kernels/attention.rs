@@ -155,3 +155,24 @@ fn halves_of_any_lengths() -> Result<()> {
     }
     Ok(())
 }
+
+/// Where later keys are hidden, what is not finite among their values does not reach queries of other strips.
+#[test]
+fn values_of_hidden_keys_stay_theirs() -> Result<()> {
+    let (keys, size) = (150, 40);
+    for (dtype, isa) in
+        [DType::F16, DType::BF16, DType::F32].into_iter().flat_map(|d| Isa::supported().map(move |isa| (d, isa)))
+    {
+        let [q, k] = [7, 1000].map(|salt| Array::contiguous(dtype, &[1, keys, 8], move |i| noise(i + salt)));
+        let v = Array::contiguous(dtype, &[1, keys, size], |i| if i / size == 140 { f64::NAN } else { noise(i) });
+        let output = Meta::contiguous(dtype, &[1, keys, size]);
+        let how = Attention { scale: Scalar::Float(SCALE), causal: true, gradient: false };
+        let got = with_isa(isa, || {
+            let kernel = attention("attention", how, [&q.meta, &k.meta, &v.meta], None, &output)?;
+            Ok::<_, opforge_core::Error>(run(&*kernel, &[&q, &k, &v], std::slice::from_ref(&output))[0].values())
+        })?;
+        assert!(got[..96 * size].iter().all(|y| y.is_finite()), "{dtype} {isa:?}");
+        assert!(got[140 * size..].iter().all(|y| y.is_nan()), "{dtype} {isa:?}");
+    }
+    Ok(())
+}

@@ -9,9 +9,6 @@ from ._absent import absent_function
 
 __all__ = ["load_library"]
 
-# The namespaces of PyTorch's own operators.
-_PYTORCHS = ("aten", "prims", "prim")
-
 
 def load_library(path):
     """Loads compiled operators of PyTorch, which it cannot: an OSError. `opforge.custom_op` loads kernels of its own interface."""
@@ -19,27 +16,95 @@ def load_library(path):
 
 
 class Operator:
-    """An operator under its name. Overloads, such as `.default` and `.Tensor`, are the operator itself: it looks at its arguments."""
+    """An operator under its name, with the overloads that are defined: a call takes the first whose schema its arguments fit.
 
-    def __init__(self, name, function):
-        self._qualified_name = name
+    Overloads of opforge's own operators, such as `ops.aten.add.Tensor`, are the function itself, which looks at its arguments.
+    """
+
+    def __init__(self, name, function=None):
+        """`function` is opforge's own; operators without one are looked up at each call, as their definitions may be replaced."""
+        self._qualname = self._qualified_op_name = name
         self._function = function
         self.__name__ = name.rpartition("::")[2]
+        self.__module__ = __name__
 
     def __call__(self, *args, **kwargs):
-        return self._function(*args, **kwargs)
+        if self._function is not None:
+            return self._function(*args, **kwargs)
+        *others, last = map(self.__getattr__, self.overloads() or ["default"])
+        return next((overload for overload in others if overload._takes(args, kwargs)), last)(*args, **kwargs)
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return self
+        if self._function is None and name not in self.overloads():
+            raise AttributeError(f"'{self._qualname}' has no overload {name!r}; there are {', '.join(self.overloads()) or 'none'}")
+        return self.__dict__.setdefault(name, Overload(self, name))
 
     def overloads(self):
         """The names of its overloads."""
-        return ["default"]
+        from .library import registry
+
+        return ["default"] if self._function is not None else registry.overloads(self._qualname)
+
+    def __reduce__(self):
+        return _by_name, (self._qualname,)
 
     def __repr__(self):
-        return f"<Operator {self._qualified_name}>"
+        return f"<OpOverloadPacket(op='{self._qualname.replace('::', '.')}')>"
+
+
+class Overload:
+    """One overload of an operator."""
+
+    def __init__(self, packet, name):
+        self.overloadpacket = packet
+        self._overloadname = name
+        self._qualname = packet._qualname if name == "default" else f"{packet._qualname}.{name}"
+        self.namespace, _, self._opname = packet._qualname.partition("::")
+        self.__name__ = f"{self._opname}.{name}"
+        self.__module__ = packet.__module__
+
+    def name(self):
+        """The operator's name, "namespace::name", with a dot and the overload's unless that is "default"."""
+        return self._qualname
+
+    def overloads(self):
+        """The names of the operator's overloads."""
+        return self.overloadpacket.overloads()
+
+    @property
+    def _schema(self):
+        if self.overloadpacket._function is not None:
+            raise AttributeError(f"'{self._qualname}' has no schema: it is a function of opforge's")
+        return self._definition().schema
+
+    def _definition(self):
+        from .library import registry
+
+        found = registry.find(self._qualname)
+        if found is None:
+            raise AttributeError(f"'{self._qualname}' is not defined any more")
+        return found
+
+    def _takes(self, args, kwargs):
+        """Whether arguments fit its schema."""
+        from .library.binding import bind
+
+        try:
+            bind(self._qualname, self._schema, args, kwargs)
+        except RuntimeError:
+            return False
+        return True
+
+    def __call__(self, *args, **kwargs):
+        return (self.overloadpacket._function or self._definition())(*args, **kwargs)
+
+    def __reduce__(self):
+        return getattr, (self.overloadpacket, self._overloadname)
+
+    def __repr__(self):
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
 
 
 class Namespace(types.ModuleType):
@@ -49,18 +114,25 @@ class Namespace(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         namespace = self.__name__.rpartition(".")[2]
-        function = _find(namespace, name)
-        if function is None:
+        operator = _find(namespace, name)
+        if operator is None:
             raise AttributeError(f"'{self.__name__}' has no attribute '{name}': no such operator is defined, and opforge has none")
-        return self.__dict__.setdefault(name, Operator(f"{namespace}::{name}", function))
+        return self.__dict__.setdefault(name, operator)
+
+
+def _by_name(name):
+    namespace, _, name = name.partition("::")
+    return getattr(getattr(sys.modules[__name__], namespace), name)
 
 
 def _find(namespace, name):
-    """The function behind an operator's name, or None."""
-    from . import library
+    """The operator of a name, or None."""
+    from .library import registry
 
-    declared = library.find(f"{namespace}::{name}")
-    return declared if declared is not None or namespace not in _PYTORCHS else _own(namespace, name)
+    qualname = f"{namespace}::{name}"
+    if registry.overloads(qualname):
+        return Operator(qualname)
+    return Operator(qualname, _own(namespace, name)) if namespace in registry.OWN else None
 
 
 def _own(namespace, name):

@@ -195,6 +195,25 @@ def test_hooks_stay_when_the_data_is_another():
     assert seen == ["hook", True, True]
 
 
+def test_a_leaf_with_other_data_gets_the_gradient_of_calls_before():
+    """The tensor that took its place was another leaf: the gradient was lost, as of a module whose `float()` changed nothing."""
+    w = leaf(1.0, 2.0)
+    y, node = (w * w).sum(), (w * 1).grad_fn.next_functions[0][0]
+    w.data = torch.full((2,), 5.0, dtype=torch.float64)
+    assert torch.autograd.grad(y, w, retain_graph=True)[0].tolist() == [2.0, 4.0] and node.variable is w
+    y.backward()
+    (w * 3).sum().backward()
+    assert w.grad.tolist() == [5.0, 7.0] and w.tolist() == [5.0, 5.0]
+    for change in (torch.nn.Module.float, torch.nn.Module.double):
+        model = torch.nn.Linear(2, 1)
+        loss = model(torch.ones(1, 2)).sum()
+        change(model)
+        loss.backward()
+        assert model.weight.grad.tolist() == [[1.0, 1.0]]
+        model(torch.ones(1, 2, dtype=model.weight.dtype)).sum().backward()
+        assert model.weight.grad.tolist() == [[2.0, 2.0]]
+
+
 def test_post_accumulate_hooks():
     x, seen = leaf(1.0), []
     x.register_post_accumulate_grad_hook(lambda param: seen.append((param is x, param.grad.tolist())))

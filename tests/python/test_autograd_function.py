@@ -186,6 +186,52 @@ def test_wrong_numbers_of_gradients():
         Wrong.apply(leaf(1.0), leaf(2.0)).sum().backward()
 
 
+def test_a_gradient_that_is_no_tensor():
+    """It was a TypeError of the binding, which named neither function nor argument."""
+
+    class Wrong(Scale):
+        @staticmethod
+        def backward(ctx, grad):
+            return 3.0, None
+
+    with pytest.raises(RuntimeError, match="WrongBackward returned float for argument 0"):
+        Wrong.apply(leaf(1.0), 2.0).sum().backward()
+
+
+def test_vjp_is_another_name_of_backward():
+    class Tripled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def vjp(ctx, grad):
+            return grad * 3
+
+    x = leaf(1.0)
+    Tripled.apply(x).sum().backward()
+    assert x.grad.tolist() == [3.0]
+
+
+def test_functions_have_classes_and_contexts_of_their_own():
+    from opforge.autograd import function
+
+    seen = []
+
+    class Named(function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append((ctx.name(), isinstance(ctx, function.BackwardCFunction)))
+            ctx.name = "free for the function's own use"
+            return x * 1
+
+    assert Named.apply(leaf(1.0)).grad_fn.name() == "NamedBackward" and seen == [("NamedBackward", True)]
+    assert isinstance(Named, function.FunctionMeta) and not isinstance(int, function.FunctionMeta)
+    assert Named(inplace=True).inplace and not Named().inplace
+    with pytest.raises(RuntimeError, match="Named.apply"):
+        Named()(leaf(1.0))
+
+
 def test_exceptions_in_a_backward_pass_through():
     class Bad(Function):
         @staticmethod

@@ -106,11 +106,67 @@ def test_checkpoint_errors():
         checkpoint(lambda x: x, leaf(1.0), use_reentrant=False, determinism_check="other")
 
 
-def test_checkpoint_refuses_second_derivatives():
-    x = leaf(1.0)
-    y = checkpoint(lambda x: x**3, x, use_reentrant=False)
-    with pytest.raises(RuntimeError, match="create_graph"):
-        torch.autograd.grad(y.sum(), x, create_graph=True)
+def two(x, w):
+    return (x * x * w).sin() * w, (x * w).cos()
+
+
+def test_checkpoints_have_derivatives_of_all_orders():
+    """They refused `create_graph=True`. The input is computed from the parameter: what flows through it is counted once."""
+    w, x = leaf(0.5, 1.5), leaf(1.0, 2.0)
+
+    def derivatives(call):
+        first, second = call(lambda x: two(x, w), x * w * 3)
+        value, found = (first * second + second).sum(), []
+        for _ in range(3):
+            found += (grads := torch.autograd.grad(value, (x, w), create_graph=True))
+            value = sum((grad**2).sum() for grad in grads)
+        return found
+
+    found = derivatives(lambda function, x: checkpoint(function, x, use_reentrant=False))
+    expected = derivatives(lambda function, x: function(x))
+    assert all(torch.allclose(a, b, rtol=1e-12) for a, b in zip(found, expected))
+
+
+def test_second_derivatives_have_the_same_random_numbers():
+    def derivatives(call):
+        torch.manual_seed(5)
+        x = torch.linspace(0, 1, 50, dtype=torch.float64, requires_grad=True)
+        (grad,) = torch.autograd.grad(call(lambda x: torch.nn.functional.dropout(x.exp(), 0.5), x).sum(), x, create_graph=True)
+        return [grad, *torch.autograd.grad(grad.sum(), x)]
+
+    expected = derivatives(lambda function, x: function(x))
+    assert all(map(torch.equal, derivatives(lambda function, x: checkpoint(function, x, use_reentrant=False)), expected))
+
+
+def test_transformations_of_checkpoints():
+    x = leaf(1.0, 2.0).detach()
+
+    def cubes(x):
+        return checkpoint(lambda x: x**3, x, use_reentrant=False)
+
+    assert torch.func.hessian(lambda x: cubes(x).sum())(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert torch.func.jvp(cubes, (x,), (x,))[1].tolist() == [3.0, 24.0]
+
+
+def test_outputs_are_differentiated_one_after_the_other():
+    """The first backward freed the node of all outputs, so the second one raised."""
+    runs = []
+
+    def gradients(backward):
+        w, x = leaf(0.5, 1.5), leaf(1.0, 2.0)
+        backward(*checkpoint(lambda x: runs.append(1) or two(x, w), x, use_reentrant=False))
+        return x.grad.tolist(), w.grad.tolist()
+
+    def one_by_one(first, second):
+        first.sum().backward()
+        second.sum().backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            second.sum().backward()
+
+    together = gradients(lambda first, second: (first.sum() + second.sum()).backward())
+    assert len(runs) == 2
+    assert gradients(one_by_one) == together
+    assert len(runs) == 5
 
 
 def test_checkpoint_sequential():

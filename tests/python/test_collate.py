@@ -59,6 +59,14 @@ def test_what_the_defaults_make():
         default_collate([numpy.array(["a"])])
 
 
+def test_texts_that_are_items_of_sequences_become_tuples():
+    numbers, names = default_collate([(1, "a"), (2, "b")])
+    assert numbers.tolist() == [1, 2] and names == ("a", "b")
+    assert default_collate([["a"], ["b"]]) == [("a", "b")] and default_collate([[b"a"]]) == [(b"a",)]
+    assert default_collate([{"name": "a"}, {"name": "b"}]) == {"name": ["a", "b"]}
+    assert default_collate([({"name": "a"},), ({"name": "b"},)]) == [{"name": ["a", "b"]}]
+
+
 def test_the_pattern_finds_dtypes_without_numbers():
     found = lambda dtype: np_str_obj_array_pattern.search(numpy.dtype(dtype).str) is not None
     assert found("U3") and found("S2") and found(object) and not found("float32") and not found("int64") and not found(bool)

@@ -33,6 +33,62 @@ def test_parts_are_views():
     assert torch.view_as_complex(torch.view_as_real(z)).data_ptr() == z.data_ptr()
 
 
+def test_parts_are_assigned():
+    z = numbers(2)
+    z.real, z.imag = torch.tensor([1.0, 2.0]), 5
+    assert z.tolist() == [1 + 5j, 2 + 5j]
+    with pytest.raises(RuntimeError):
+        torch.ones(1).imag = 2.0
+
+
+def _scale_real(z, x):
+    z.real.mul_(x)
+
+
+def _read_before(z, x):
+    real = z.real
+    z.mul_(2j)
+    z.add_(real + x)
+
+
+def _copy_imag(z, x):
+    z.imag.copy_(x * 2)
+
+
+def _pairs(z, x):
+    torch.view_as_real(z)[1:, 0] *= x[1:]
+    z[0].imag.add_(z[1].real)
+
+
+def _of_pairs(z, x):
+    whole = torch.view_as_complex(torch.view_as_real(z)[1:])
+    z.real.mul_(x)
+    whole.mul_(1j)
+
+
+@pytest.mark.parametrize("change", [_scale_real, _read_before, _copy_imag, _pairs, _of_pairs])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_what_is_written_through_parts_has_a_gradient(change, transposed):
+    """Views of another dtype had histories of their own: what was written through one was unknown to the other."""
+
+    def function(z, x):
+        z = z.t() * 1 if transposed else (z * 1)
+        change(z, x)
+        return torch.view_as_real(z * z.abs())
+
+    z, x = numbers(2, 2).requires_grad_(), torch.tensor([[0.5], [2.0]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(function, (z, x)) and torch.autograd.gradgradcheck(function, (z, x))
+
+
+def test_parts_of_leaves_are_not_written():
+    z = numbers(2).requires_grad_()
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        z.real.mul_(2)
+    fresh = torch.zeros(2, dtype=torch.complex128)
+    fresh.imag[:] = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    assert fresh.requires_grad and fresh.tolist() == [1j, 1j]
+
+
 def test_gradient_is_that_of_both_parts():
     """Steepest ascent of |z - w|^2 leads away from w: its gradient is 2 (z - w)."""
     z, w = numbers(4).requires_grad_(), numbers(4).conj()

@@ -174,17 +174,6 @@ def test_saved_tensors_and_second_derivatives():
     y.backward()
 
 
-def test_library_has_pytorchs_names():
-    @torch.library.custom_op("mine::sin", mutates_args=())
-    def numpy_sin(x: Tensor) -> Tensor:
-        return torch.from_numpy(numpy.sin(x.numpy()))
-
-    torch.library.register_fake(numpy_sin)(lambda x: torch.empty_like(x))
-    torch.library.register_autograd(numpy_sin, lambda ctx, grad: grad * ctx.saved_tensors[0].cos())
-    assert torch.autograd.gradcheck(numpy_sin, (torch.randn(4, dtype=torch.float64, requires_grad=True),))
-    assert numpy_sin(torch.empty(2, device="meta")).shape == (2,)
-
-
 def test_threads_call_one_operator():
     results = []
 

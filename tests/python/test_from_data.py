@@ -57,6 +57,19 @@ def test_lists_may_hold_tensors_and_arrays():
     assert mixed.dtype is torch.float32 and mixed.tolist() == [[1, 1], [1, 2], [3, 4]]
 
 
+def test_tensors_of_one_element_are_numbers_in_lists():
+    assert torch.tensor([torch.tensor([1]), torch.tensor([[2]])]).tolist() == [1, 2]
+    assert torch.tensor([3, torch.tensor([1.5])]).tolist() == [3, 1.5] and torch.tensor([[torch.tensor([1])], [2]]).tolist() == [[1], [2]]
+    assert torch.tensor([[1], torch.tensor([2])]).tolist() == [[1], [2]] and torch.tensor([np.array([1]), np.array([2])]).tolist() == [[1], [2]]
+
+
+def test_classes_of_python_s_numbers_are_dtypes():
+    expected = {float: torch.float64, complex: torch.complex128, int: torch.int64, bool: torch.bool}
+    for kind, dtype in expected.items():
+        assert torch.zeros(1, dtype=kind).dtype is torch.ones(1).to(kind).dtype is dtype
+    assert torch.promote_types(float, torch.float32) is torch.float64 and not torch.can_cast(float, int)
+
+
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES + [torch.bfloat16])
 def test_an_explicit_dtype_wins(dtype):
     assert torch.tensor([0, 1, 1], dtype=dtype).tolist() == [0, 1, 1]

@@ -476,6 +476,14 @@ def test_programs_tell_of_themselves():
             reads.profile(x)
 
 
+def test_what_asks_for_an_array_runs_as_it_is():
+    """numpy asked for one without end: of a tensor whose elements are not there, and of one whose call has failed."""
+    compiled = torch.compile(lambda x: torch.from_numpy(np.sin(x.numpy())) + torch.tensor(np.asarray(x)))
+    with pytest.warns(UserWarning, match="runs as it is"):
+        assert compiled(torch.zeros(2)).tolist() == [0.0, 0.0]
+    assert compiled(torch.ones(1)).tolist() == pytest.approx([1 + np.sin(1)])
+
+
 @pytest.mark.parametrize("first_apart", [True, False])
 def test_arguments_that_share_what_is_changed_run_call_by_call(first_apart):
     def f(x, y):

@@ -138,6 +138,13 @@ def test_activations_in_place_keep_what_their_gradients_read(name):
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
+def test_dropouts_in_place_give_the_tensor_itself(name):
+    function, x = getattr(F, name), torch.ones(2, 3, *[2] * {"dropout2d": 2, "dropout3d": 3}.get(name, 1))
+    assert function(x, 0.5, True, True) is x and function(x, 0.5, True) is not x
+    assert not (x == 1).any()
+
+
 def test_a_network_with_activations_in_place_trains():
     torch.manual_seed(0)
     layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Hardswish(inplace=True), torch.nn.Conv2d(8, 8, 1), torch.nn.SiLU(inplace=True)]

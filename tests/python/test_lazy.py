@@ -19,9 +19,9 @@ LAYERS = [
     (nn.LazyBatchNorm1d, nn.BatchNorm1d, (), {}, (2, 3)),
     (nn.LazyBatchNorm2d, nn.BatchNorm2d, (1e-3,), {"affine": False}, (2, 3, 4, 4)),
     (nn.LazyBatchNorm3d, nn.BatchNorm3d, (), {}, (2, 3, 4, 4, 4)),
-    (nn.LazyInstanceNorm1d, nn.InstanceNorm1d, (), {"affine": True}, (3, 8)),
+    (nn.LazyInstanceNorm1d, nn.InstanceNorm1d, (1e-4, 0.2, True, True), {}, (3, 8)),
     (nn.LazyInstanceNorm2d, nn.InstanceNorm2d, (), {"track_running_stats": True, "affine": True}, (2, 3, 4, 4)),
-    (nn.LazyInstanceNorm3d, nn.InstanceNorm3d, (), {"affine": True}, (2, 3, 4, 4, 4)),
+    (nn.LazyInstanceNorm3d, nn.InstanceNorm3d, (), {"track_running_stats": False, "affine": True, "bias": False}, (2, 3, 4, 4, 4)),
 ]
 
 
@@ -42,6 +42,14 @@ def test_becomes_the_module_that_was_meant(lazy, eager, args, options, shape):
     layer.eval()
     again.eval()
     assert again(x).tolist() == layer(x).tolist()
+
+
+def test_lazy_instance_norms_have_parameters_and_statistics_unless_told_otherwise():
+    for lazy, rank in (nn.LazyInstanceNorm1d, 1), (nn.LazyInstanceNorm2d, 2), (nn.LazyInstanceNorm3d, 3):
+        layer = lazy()
+        layer(torch.randn(2, 3, *[4] * rank))
+        assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+        assert [name for name, _ in layer.named_buffers()] == ["running_mean", "running_var", "num_batches_tracked"]
 
 
 def test_optimizers_and_copies_see_the_parameters():
@@ -106,6 +114,35 @@ def test_what_stays_uninitialized_is_an_error():
 
     with pytest.raises(RuntimeError, match="Forgetful has not been fully initialized"):
         Forgetful()(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("make", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_what_has_no_shape_yet_says_so(make):
+    tensor = make()
+    with pytest.raises(RuntimeError, match=f"shape: an {make.__name__} has none yet"):
+        tensor.shape
+    for use in (lambda: tensor.numel(), lambda: tensor.norm(), lambda: tensor + 1, lambda: len(tensor), lambda: tensor[0], lambda: nn.init.zeros_(tensor)):
+        with pytest.raises(ValueError, match=f"an {make.__name__} has no elements yet"):
+            use()
+    assert tensor.dtype is torch.float32 and tensor.device.type == "cpu" and tensor.double().dtype is torch.float64
+    tensor.materialize((2,))
+    assert tensor.numel() == 2 and tensor.shape == (2,)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.LazyLinear(3), nn.LazyBatchNorm1d, Scale], ids=["linear", "norm", "own"])
+def test_states_of_lazy_modules_stay_uninitialized(make, tmp_path):
+    layer, other = make(), make()
+    state = layer.state_dict()
+    unknown = [name for name, value in state.items() if nn.parameter.is_lazy(value)]
+    assert unknown == [name for name in state if name != "num_batches_tracked"]
+    torch.save(state, tmp_path / "state")
+    for saved in state, torch.load(tmp_path / "state"):
+        other.load_state_dict(saved)
+        assert all(nn.parameter.is_lazy(other.state_dict()[name]) for name in unknown)
+    x = torch.ones(2, 5, dtype=torch.float64)
+    assert other.double()(x).shape[0] == 2 and not any(map(nn.parameter.is_lazy, other.state_dict().values()))
+    with pytest.raises(RuntimeError, match="shape: an Uninitialized"):
+        other.load_state_dict(state)
 
 
 def test_materialize():

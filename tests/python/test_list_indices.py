@@ -39,3 +39,25 @@ def test_what_a_list_writes():
     x = X.clone()
     x[[[0, 1], [1, 2]]] = -1.0
     assert (x < 0).nonzero().tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1), np.uint8(1), np.array(1), torch.tensor(1), torch.tensor(1, dtype=torch.int32)])
+def test_numbers_of_any_kind_select_views(one):
+    """Tensors and numbers of numpy's copied what they selected: what was written to it was lost."""
+    x = torch.zeros(3, 2)
+    x[one].add_(1)
+    x[:, one][one] += 1
+    x[..., one].mul_(2)
+    assert x.tolist() == [[0.0, 0.0], [1.0, 4.0], [0.0, 0.0]] and x[one].data_ptr() == x[1].data_ptr()
+    w = torch.ones(3, 2, requires_grad=True)
+    y = w * 1
+    y[one].mul_(2)
+    y.sum().backward()
+    assert w.grad.tolist() == [[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
+    with pytest.raises(IndexError):
+        torch.zeros(1)[one]
+
+
+def test_tensors_are_indices_in_graphs():
+    f = torch.compile(lambda x, i: x[i] * 2, fullgraph=True)
+    assert [f(X, torch.tensor(i)).tolist() for i in (0, 2)] == [(X[i] * 2).tolist() for i in (0, 2)]

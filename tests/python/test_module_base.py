@@ -136,6 +136,7 @@ def test_load_state_dict_says_everything_that_does_not_fit():
     del state["scale"]
     result = Net().load_state_dict(state, strict=False)
     assert result.missing_keys == ["scale", "first.bias"] and result.unexpected_keys == ["stranger"]
+    assert repr(result) == "_IncompatibleKeys(missing_keys=['scale', 'first.bias'], unexpected_keys=['stranger'])"
 
 
 def test_extra_state_and_state_hooks():
@@ -313,6 +314,18 @@ def test_parameter_list_and_dict():
     named = nn.ParameterDict({"a": torch.ones(2)}) | {"b": torch.ones(1)}
     assert list(named.keys()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
     assert named.pop("a").numel() == 2 and "a" not in named and list(named.state_dict()) == ["b"]
+
+
+def test_parameter_dicts_sort_the_names_of_plain_dicts_only():
+    one = torch.ones(1)
+    assert list(nn.ParameterDict({"b": one, "a": one})) == ["a", "b"]
+    assert list(nn.ParameterDict(OrderedDict(b=one, a=one))) == ["b", "a"]
+    assert list(nn.ParameterDict([("b", one), ("a", one)])) == list(nn.ParameterDict.fromkeys("ba", one)) == ["b", "a"]
+    values = nn.ParameterDict([("b", one)])
+    values.update({"d": one, "c": one, "b": one})
+    assert list(values) == list(values.copy()) == list(nn.ParameterDict(values)) == ["b", "c", "d"]
+    values.update(nn.ParameterDict([("f", one), ("e", one)]))
+    assert list(values.copy())[-2:] == ["f", "e"]
 
 
 def test_classes_beside_module_get_the_arguments_if_asked_for():

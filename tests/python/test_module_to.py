@@ -28,6 +28,14 @@ def test_real_and_complex_numbers_are_converted_and_whole_ones_are_not():
     assert dtypes(Mixed().double()) == (torch.float64, torch.complex64, torch.int64)
 
 
+def test_what_is_on_meta_leaves_it_by_to_empty():
+    layer = nn.Linear(2, 2, device="meta")
+    for leave in (lambda: layer.to("cpu"), layer.cpu):
+        with pytest.raises(NotImplementedError, match=r"to_empty\(device='cpu'\)"):
+            leave()
+    assert layer.to("meta").double().weight.dtype is torch.float64 and layer.to_empty(device="cpu").weight.device.type == "cpu"
+
+
 def test_elements_are_put_in_the_order_of_a_memory_format():
     layer = nn.Conv2d(2, 3, 2)
     before = layer.weight.detach().clone()

@@ -214,6 +214,15 @@ def test_running_statistics(momentum):
     assert module.running_var.tolist() == [1] * 4 and module.num_batches_tracked.item() == 0
 
 
+@pytest.mark.parametrize("momentum, moved", [(0.1, True), (None, False)])
+def test_batch_norm_without_a_count_of_batches(momentum, moved):
+    """It raised. An average over all batches cannot be told without their number, so statistics stay."""
+    module = nn.BatchNorm1d(4, momentum=momentum).double()
+    module.num_batches_tracked = None
+    np.testing.assert_allclose(run(module, X), normalized(X, (0,)), **TOLERANCE)
+    assert (module.running_mean != 0).any() == moved
+
+
 # Pooling, padding, rearrangement
 
 

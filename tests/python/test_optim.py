@@ -332,47 +332,6 @@ def test_errors():
             make()
 
 
-# L-BFGS
-
-
-def rosenbrock(p):
-    return (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
-
-
-@pytest.mark.parametrize("options", [{"line_search_fn": "strong_wolfe"}, {"lr": 0.5}], ids=["strong_wolfe", "fixed"])
-def test_lbfgs_finds_rosenbrocks_minimum(options):
-    p = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
-    optimizer = optim.LBFGS([p], max_iter=20, **options)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = rosenbrock(p)
-        loss.backward()
-        return loss
-
-    first = optimizer.step(closure)
-    assert first.item() == pytest.approx(24.2)
-    for _ in range(15):
-        optimizer.step(closure)
-    assert p.tolist() == pytest.approx([1.0, 1.0], abs=1e-4)
-    state = optimizer.state_dict()["state"][0]
-    assert state["n_iter"] <= 320 and state["func_evals"] >= state["n_iter"]
-
-
-def test_lbfgs_on_a_quadratic_of_several_parameters():
-    a, b = torch.zeros(3, dtype=torch.float64, requires_grad=True), torch.zeros(2, 2, dtype=torch.float64, requires_grad=True)
-    optimizer = optim.LBFGS([a, b], line_search_fn="strong_wolfe", max_iter=50)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = ((a - torch.tensor([1.0, 2.0, 3.0])) ** 2 * torch.tensor([1.0, 10.0, 100.0])).sum() + ((b - 5) ** 2).sum()
-        loss.backward()
-        return loss
-
-    optimizer.step(closure)
-    assert a.tolist() == pytest.approx([1, 2, 3], abs=1e-5) and b.flatten().tolist() == pytest.approx([5] * 4, abs=1e-5)
-
-
 IN_ONE_PASS = {
     "addcmul_": lambda x, a, b: x.addcmul_(a, b, value=0.5),
     "addcdiv_": lambda x, a, b: x.addcdiv_(a, b, value=-0.5),

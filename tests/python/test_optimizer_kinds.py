@@ -188,7 +188,53 @@ def test_complex_parameters_are_pairs_of_real_ones(kind):
         for optimizer in optimizers:
             optimizer.step()
     np.testing.assert_allclose(torch.view_as_real(whole.detach()).numpy(), pairs.detach().numpy(), rtol=1e-5, atol=1e-6)
-    assert {value.dtype for value in optimizers[1].state[whole].values() if isinstance(value, torch.Tensor)} <= {torch.complex64}
+    assert {value.dtype for value in optimizers[1].state[whole].values() if value.dim()} <= {torch.complex64}
+
+
+COUNTING = [kind for kind in ALL if kind not in (optim.SGD, optim.Muon)]
+
+
+@pytest.mark.parametrize("kind", COUNTING, ids=lambda kind: kind.__name__)
+def test_numbers_in_a_state_are_tensors_to_readers(kind):
+    watched, optimizer = trained(kind, GRADIENTS[:3])
+    unwatched, other = trained(kind, GRADIENTS[:3])
+    assert optimizer.state[watched]["step"].item() == 3.0 and optimizer.state[watched]["step"].dtype is torch.float32
+    kept = [value for value in optimizer.state_dict()["state"][0].values()]
+    assert all(isinstance(value, torch.Tensor) for value in kept)
+    for gradient in GRADIENTS[3:]:
+        watched.grad = unwatched.grad = torch.tensor(gradient)
+        optimizer.step()
+        other.step()
+        assert optimizer.state[watched]["step"].dim() == 0
+    assert torch.equal(watched, unwatched)
+    optimizer.state[watched]["step"].fill_(40)
+    optimizer.step()
+    assert optimizer.state[watched]["step"].item() == 41
+
+
+@pytest.mark.parametrize("kind", COUNTING, ids=lambda kind: kind.__name__)
+def test_states_with_plain_numbers_are_loaded(kind):
+    whole, _ = trained(kind)
+    half, first = trained(kind, GRADIENTS[:3])
+    saved = first.state_dict()
+    saved["state"] = {0: {name: value if value.dim() else value.item() for name, value in saved["state"][0].items()}}
+    rest = torch.nn.Parameter(half.detach().clone())
+    second = kind([rest])
+    second.load_state_dict(saved)
+    assert second.state[rest]["step"].item() == 3 and second.state[rest]["step"].dtype is torch.float32
+    for gradient in GRADIENTS[3:]:
+        rest.grad = torch.tensor(gradient)
+        second.step()
+    assert torch.equal(rest, whole)
+
+
+def test_numbers_of_a_state_keep_their_precision_in_half_precision():
+    param = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
+    optimizer, other = optim.ASGD([param], lr=0.3), optim.ASGD([param], lr=0.3)
+    param.grad = torch.ones_like(param)
+    optimizer.step()
+    other.load_state_dict(optimizer.state_dict())
+    assert other.state[param]["eta"].item() == optimizer.state[param]["eta"].item() != 0.3
 
 
 def test_groups_are_shown_apart():

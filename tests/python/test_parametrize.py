@@ -197,6 +197,21 @@ def test_spectral_norm(layer, rows, old):
         function(nn.Linear(3, 3), n_power_iterations=0)
 
 
+def test_the_old_spectral_norm_begins_at_the_left_vector():
+    layer = nn.utils.spectral_norm(nn.Linear(3, 2).double())
+    with torch.no_grad():
+        layer.weight_v.fill_(0.0)
+    weight, left = layer.weight_orig.detach().numpy(), layer.weight_u.numpy().copy()
+    right = weight.T @ left
+    right /= np.linalg.norm(right)
+    left = weight @ right
+    greatest = np.linalg.norm(left)
+    layer(torch.ones(1, 3, dtype=torch.float64))
+    np.testing.assert_allclose(layer.weight_v.numpy(), right, rtol=1e-12)
+    np.testing.assert_allclose(layer.weight_u.numpy(), left / greatest, rtol=1e-12)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), weight / greatest, rtol=1e-12)
+
+
 def test_spectral_norm_of_a_vector_is_its_direction():
     layer = parametrizations.spectral_norm(nn.Linear(3, 4), "bias")
     assert abs(layer.bias.norm().item() - 1) < 1e-6

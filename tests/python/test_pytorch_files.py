@@ -36,6 +36,19 @@ def test_pytorch_s_files(name, mmap):
     assert read["scalar"].item() == 7 and read["scalar"].shape == () and read["counts"] == collections.Counter("aab")
 
 
+def test_views_that_show_other_numbers_than_their_memory():
+    """The bits of conjugates and negatives were not read: the numbers were those in memory."""
+    read = torch.load(FILES / "bits.pt")
+    assert read["plain"].tolist() == [1 + 2j, 3 - 1j] and read["conj"].tolist() == [1 - 2j, 3 + 1j]
+    assert read["neg"].tolist() == [-1.0, 2.0] and read["both"].tolist() == [-1 + 2j, -3 - 1j]
+
+
+def test_tensors_with_attributes_are_read_without_them():
+    read = torch.load(FILES / "attributes.pt")
+    assert type(read["parameter"]) is torch.nn.Parameter and read["parameter"].tolist() == [1.0, 1.0] and not hasattr(read["parameter"], "tag")
+    assert read["tensor"].tolist() == [1.0] and read["buffer"].tolist() == [0.0, 0.0]
+
+
 def test_files_are_read_from_memory():
     data = (FILES / "zip.pt").read_bytes()
     assert torch.load(io.BytesIO(data))["epoch"] == 3

@@ -189,6 +189,63 @@ def test_padding_has_no_influence_and_all_parameters_learn():
     assert first.linear1.weight is not second.linear1.weight
 
 
+def zero_positions(encoder, source, padding, **options):
+    return (encoder(source, src_key_padding_mask=padding, **options) == 0).all(-1).tolist()
+
+
+def test_padding_gives_zeros_where_pytorch_computes_nothing():
+    torch.manual_seed(4)
+    source, padding = torch.randn(BATCH, SOURCE, WIDTH), torch.from_numpy(PADDING)
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(WIDTH, HEADS, 16, batch_first=True), 2).eval()
+    with torch.no_grad():
+        output = encoder(source, src_key_padding_mask=padding)
+    assert (output == 0).all(-1).tolist() == PADDING.tolist()
+    computed = encoder(source, src_key_padding_mask=padding)
+    np.testing.assert_allclose(output[1, :2].numpy(), computed[1, :2].detach().numpy(), rtol=1e-5, atol=1e-6)
+    added = torch.zeros(BATCH, SOURCE).masked_fill(padding, -math.inf)
+    with torch.no_grad():
+        assert zero_positions(encoder, source, added) == PADDING.tolist()
+        normed = nn.TransformerEncoder(encoder.layers[0], 1, nn.LayerNorm(WIDTH)).eval()
+        nn.init.ones_(normed.norm.bias)
+        assert normed(source, src_key_padding_mask=padding)[0, 4].tolist() == [1.0] * WIDTH, "the norm comes after"
+
+
+WITHOUT_A_FAST_PATH = [{"norm_first": True}, {"batch_first": False}, {"bias": False}, {"activation": torch.tanh}, {"nhead": 1}]
+
+
+@pytest.mark.parametrize("settings", WITHOUT_A_FAST_PATH, ids=lambda settings: next(iter(settings)))
+def test_padding_is_computed_by_layers_without_a_fast_path(settings):
+    layer = nn.TransformerEncoderLayer(**{"d_model": WIDTH, "nhead": HEADS, "dim_feedforward": 16, "batch_first": True, **settings})
+    source, padding = torch.randn(BATCH, BATCH, WIDTH), torch.tensor([[False, True]] * BATCH)
+    with torch.no_grad():
+        assert not np.any(zero_positions(nn.TransformerEncoder(layer, 1).eval(), source, padding))
+
+
+def test_padding_is_computed_with_gradients_masks_gaps_and_in_training():
+    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 16, batch_first=True)
+    source, padding = torch.randn(BATCH, SOURCE, WIDTH), torch.from_numpy(PADDING)
+    encoder = nn.TransformerEncoder(layer, 1).eval()
+    assert not np.any(zero_positions(encoder, source, padding)), "with gradients"
+    with torch.no_grad():
+        assert not np.any(zero_positions(encoder, source, padding, mask=torch.zeros(SOURCE, SOURCE).bool()))
+        assert not np.any(zero_positions(encoder, source, padding.flip(1))), "padded at the beginning"
+        assert not np.any(zero_positions(nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval(), source, padding))
+        assert not np.any(zero_positions(encoder.train(), source, padding))
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize(
+    ("mask", "shape", "error"),
+    [
+        ("attn_mask", (5, 3), RuntimeError), ("attn_mask", (2, 3, 5), RuntimeError), ("attn_mask", (3,), AssertionError),
+        ("key_padding_mask", (2, 3), AssertionError),
+    ],
+)  # fmt: skip
+def test_masks_of_the_wrong_shape_are_named(mask, shape, error, need_weights):
+    with pytest.raises(error, match=f"{mask}: a tensor of shape .*, expected"):
+        make()(*tensors(Q, K, V), need_weights=need_weights, **{mask: torch.zeros(shape).bool()})
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

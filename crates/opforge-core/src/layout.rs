@@ -62,6 +62,13 @@ impl Layout {
         Ok(layout)
     }
 
+    /// The same memory of complex numbers as that of their parts, in a last dimension of 2.
+    pub fn of_parts(&self) -> Layout {
+        let shape = self.dims().iter().copied().chain([2]).collect::<Vec<usize>>().into();
+        let stride = self.stride.iter().map(|&stride| 2 * stride).chain([1]).collect();
+        Layout { shape, stride, offset: 2 * self.offset }
+    }
+
     /// The shape.
     #[inline]
     pub fn shape(&self) -> &Shape {

@@ -3,11 +3,25 @@
 use opforge::functional::default_dtype;
 use opforge::{DType, Error};
 use opforge_core::Kind;
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{OrRaise, raise};
+
+/// An argument that stands for a dtype.
+pub struct AnyDType(pub DType);
+
+impl<'py> FromPyObject<'_, 'py> for AnyDType {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || PyTypeError::new_err(format!("{:?} is no dtype", &*value));
+        extract(&value).map(AnyDType).ok_or_else(wrong)
+    }
+}
 
 /// The type of a tensor's elements: `float32`, `int64`, `bool`, ..
 #[pyclass(name = "dtype", module = "opforge", frozen, from_py_object)]
@@ -45,7 +59,8 @@ pub fn extract(value: &Bound<'_, PyAny>) -> Option<DType> {
     if let Ok(class) = value.cast::<PyType>() {
         let name = class.name().ok()?;
         return match name.to_str().ok()? {
-            "float" => Some(DType::F32),
+            "float" => Some(DType::F64),
+            "complex" => Some(DType::C128),
             "int" => Some(DType::I64),
             "bool" => Some(DType::Bool),
             other => named(other),

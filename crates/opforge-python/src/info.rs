@@ -8,7 +8,7 @@ use opforge_core::{F8E4M3, F8E5M2, Kind, promote, scalar_type};
 use pyo3::prelude::*;
 
 use crate::binding;
-use crate::dtype::{self, PyDType};
+use crate::dtype::{self, AnyDType, PyDType};
 use crate::error::{OrRaise, raise};
 use crate::tensor::{PyStorage, PyTensor, item};
 
@@ -96,15 +96,15 @@ pub fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'
 
 /// The smallest dtype that both can be converted to.
 #[pyfunction]
-pub fn promote_types(py: Python<'_>, type1: &Bound<'_, PyDType>, type2: &Bound<'_, PyDType>) -> PyResult<Py<PyDType>> {
-    let (a, b) = (type1.get().0, type2.get().0);
+pub fn promote_types(py: Python<'_>, type1: AnyDType, type2: AnyDType) -> PyResult<Py<PyDType>> {
+    let (a, b) = (type1.0, type2.0);
     dtype::object(py, promoted(py, "promote_types", a, b, promote(a, b))?)
 }
 
 /// Whether promotion converts one dtype to the other: never to a lower kind.
 #[pyfunction]
-pub fn can_cast(from_: &Bound<'_, PyDType>, to: &Bound<'_, PyDType>) -> bool {
-    from_.get().0.kind() <= to.get().0.kind()
+pub fn can_cast(from_: AnyDType, to: AnyDType) -> bool {
+    from_.0.kind() <= to.0.kind()
 }
 
 /// What a dtype of floats can hold; of complex numbers, what each part can.

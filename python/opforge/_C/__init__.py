@@ -9,6 +9,7 @@ from .._tensors.size import Size
 from ..autograd import is_grad_enabled
 from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass, _is_torch_function_mode_enabled  # noqa: F401
 from . import _functorch, _nn  # noqa: F401
+from ._below_autograd import _AutoDispatchBelowAutograd  # noqa: F401
 from ._dispatch import (  # noqa: F401
     DispatchKey,
     DispatchKeySet,

@@ -1,6 +1,6 @@
 """Orthogonal polynomials of `opforge.special`, by their recurrences (Abramowitz and Stegun, "Handbook of mathematical functions", 22.7).
 
-`n` is a number or a tensor, which broadcasts with `input`; it is rounded towards 0, and polynomials of negative degree are 0. All is
+`n` is a number or a tensor, which broadcasts with `input`; it is rounded towards 0, and polynomials of negative and of infinite degree are 0. All is
 computed in float64; results are of the dtype that both promote to, or of the default dtype if that is of integers. `input` has a gradient.
 """
 
@@ -45,7 +45,7 @@ def _polynomial(name, input, n):
     dtype = _C.result_type(input, n)
     dtype = dtype if dtype.is_floating_point else _C.get_default_dtype()
     x, degree = x.to(_C.float64), n if isinstance(n, _C.Tensor) else _C.tensor(n)
-    x, degree = _C.broadcast_tensors(x, degree.to(_C.float64).trunc())
+    x, degree = _C.broadcast_tensors(x, degree.to(_C.float64).trunc().nan_to_num(-1.0, -1.0, -1.0))
     x = 2 * x - 1 if name.startswith("shifted_") else x
     return _of_degree(x, degree, *_RECURRENCES[name.removeprefix("shifted_")]).to(dtype)
 
@@ -57,6 +57,8 @@ def _of_degree(x, degree, first, following):
     result = _C.where(degree == 0, before, _C.zeros_like(x))
     for k in range(1, highest + 1):
         result = _C.where(degree == k, p, result)
+        if k % 64 == 0 and not p.isfinite().any().item():
+            return _C.where(degree > k, _C.nan, result)  # so are all that follow
         if k < highest:
             before, p = p, following(x, k, p, before)
     return result

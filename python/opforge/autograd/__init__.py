@@ -10,7 +10,6 @@ from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 backward = _core.backward
 is_grad_enabled = _core.is_grad_enabled
-Variable = _core.Tensor
 
 functions_stay(__name__, "gradcheck")
 
@@ -25,6 +24,8 @@ _LAZY = {
     "functional": None,
     "graph": None,
     "profiler": None,
+    "variable": None,
+    "Variable": "variable",
     "_profiler_enabled": "profiler",
     "jacobian": "functional",
     "hessian": "functional",

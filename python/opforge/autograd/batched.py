@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 from .. import _core
 
 
@@ -14,6 +16,10 @@ def grad(
     With `is_grads_batched` the tensors of `grad_outputs` have one more dimension, the first: there is a backward for each of its indices, and the
     gradients are stacked along such a dimension too.
     """
+    if not isinstance(inputs, _core.Tensor) and isinstance(inputs, Sized) and not len(inputs):
+        raise RuntimeError("grad: inputs are empty, at least one tensor expected")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True has zeros for unused inputs, so allow_unused must be True or left out, got False")
     if not is_grads_batched:
         return _core.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, False, materialize_grads)
     batched = (grad_outputs,) if isinstance(grad_outputs, _core.Tensor) else tuple(grad_outputs or ())

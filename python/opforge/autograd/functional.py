@@ -25,15 +25,18 @@ def _gradients(outputs, inputs, seeds, create_graph, strict):
     """The gradients with respect to the inputs, zeros where nothing depends on one (an error if `strict`)."""
     which = [i for i, output in enumerate(outputs) if output.requires_grad]
     found = [None] * len(inputs)
-    if which:
-        found = _core.grad(
+    places = [i for i, source in enumerate(inputs) if source.requires_grad]
+    if which and places:
+        gradients = _core.grad(
             [outputs[i] for i in which],
-            inputs,
+            [inputs[i] for i in places],
             None if seeds is None else [seeds[i] for i in which],
             retain_graph=True,
             create_graph=create_graph,
             allow_unused=True,
         )
+        for i, gradient in zip(places, gradients):
+            found[i] = gradient
     if strict and any(grad is None for grad in found):
         raise RuntimeError("the output does not depend on an input, which strict mode does not allow")
     return tuple(_core.zeros_like(t) if grad is None else grad for grad, t in zip(found, inputs))
@@ -51,22 +54,10 @@ def _rows(output, inputs, create_graph, strict):
     return tuple(_stack([part[k] for part in parts], output, t) for k, t in enumerate(inputs))
 
 
-def _columns(outputs, inputs, create_graph):
-    """The Jacobians of the outputs by each input, a derivative for each element of the inputs."""
-    dummies, back = _transposed(outputs, inputs)
-    blocks = [[] for _ in outputs]
-    for product, source in zip(back, inputs):
-        parts = [_gradients([product], dummies, [_unit(source, i)], create_graph, False) for i in range(source.numel())]
-        for k, (block, output) in enumerate(zip(blocks, outputs)):
-            shape = (*output.shape, *source.shape)
-            columns = [part[k] for part in parts]
-            block.append(_core.stack(columns, -1).reshape(shape) if columns else _core.zeros(shape, dtype=output.dtype, device=output.device))
-    return [tuple(block) for block in blocks]
-
-
 def _transposed(outputs, inputs):
-    """Cotangents of the outputs, and the gradients of the inputs as functions of them: linear ones, whose derivative is the Jacobian transposed."""
-    dummies = tuple(_core.zeros_like(output).requires_grad_() for output in outputs)
+    """Cotangents of the outputs, and the gradients of the inputs as functions of them: linear ones, whose derivative is the Jacobian transposed. Cotangents
+    of outputs that depend on no input, such as integers, need no gradients."""
+    dummies = tuple(_core.zeros_like(output).requires_grad_(output.requires_grad) for output in outputs)
     return dummies, _gradients(outputs, inputs, dummies, True, False)
 
 
@@ -112,12 +103,20 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     return jacobian(gradient, inputs, create_graph=create_graph, strict=strict)
 
 
+def _vectors(name, v, tensors):
+    """The tensors of `v`, one for each of these."""
+    vectors = _as_tuple(v, "v")[1]
+    if len(vectors) != len(tensors):
+        raise RuntimeError(f"{name}: v has {len(vectors)} tensors, {len(tensors)} expected")
+    return vectors
+
+
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """`func(*inputs)`, and the product of `v` with its Jacobian."""
     with enable_grad():
         many, inputs = _as_tuple(inputs, "input")
         inputs, (several, outputs) = _evaluate(func, inputs, create_graph)
-        seeds = None if v is None else _as_tuple(v, "v")[1]
+        seeds = None if v is None else _vectors("vjp", v, outputs)
         if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
             raise RuntimeError("vjp needs v unless the function returns one element")
         found = _gradients(outputs, inputs, seeds, create_graph, strict)
@@ -126,11 +125,14 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """`func(*inputs)`, and the product of its Jacobian with `v`: by differentiating its product with a dummy twice."""
+    """`func(*inputs)`, and the product of its Jacobian with `v`: by differentiating its product with a dummy twice. Without `v`, which is for an input of one
+    element, it is the derivative."""
     with enable_grad():
         _, inputs = _as_tuple(inputs, "input")
+        if v is None and (len(inputs) != 1 or inputs[0].numel() != 1):
+            raise RuntimeError("jvp needs v unless the input is one tensor of one element")
         inputs, (several, outputs) = _evaluate(func, inputs, create_graph)
-        tangents = tuple(_core.ones_like(t) for t in inputs) if v is None else _as_tuple(v, "v")[1]
+        tangents = tuple(_core.ones_like(t) for t in inputs) if v is None else _vectors("jvp", v, inputs)
         found = _push_forward(outputs, inputs, tangents, create_graph, strict)
     outputs = outputs if create_graph else tuple(output.detach() for output in outputs)
     return (outputs if several else outputs[0]), (found if several else found[0])

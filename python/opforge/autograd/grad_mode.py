@@ -114,11 +114,11 @@ class inference_mode(_Mode):
         return cls()(mode) if callable(mode) else object.__new__(cls)
 
     def __init__(self, mode: bool = True):
-        self._mode = mode
+        self.mode = mode
         self._enabled = not mode
 
     def __enter__(self):
-        self._inferred, _inference.mode = _inference.mode, self._mode
+        self._inferred, _inference.mode = _inference.mode, self.mode
         return super().__enter__()
 
     def __exit__(self, *exception):
@@ -126,7 +126,7 @@ class inference_mode(_Mode):
         super().__exit__(*exception)
 
     def _again(self):
-        return inference_mode(self._mode)
+        return inference_mode(self.mode)
 
 
 class set_grad_enabled(_Mode):

@@ -1,4 +1,4 @@
-"""The fast path of `nn.MultiheadAttention`, whose results are the same. The switch keeps what it is set to and changes nothing."""
+"""The fast path of transformers in evaluation: while it is on, `nn.TransformerEncoder` gives 0 at padded positions, as PyTorch's does."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
       None, as at first, asks the kernel's InferShape.
     - `dtypes`: of the outputs; a dtype, a tuple of dtypes, or a function of the inputs' dtypes. None asks the kernel's InferType, or is
       the first input's.
-    - `outputs`: their number, where neither schema nor shapes tell.
+    - `inputs`, `outputs`: their numbers, where no schema, shapes or `accepts` tell. Calls with another number of tensors are errors.
     - `attributes`: a dict of values; `positional`: names of attributes that calls give by position behind the tensors.
     - `accepts`: combinations of dtypes of inputs and outputs, such as [(float32, float32, float32)]; None is any dtype.
     - `gradient`: another custom operator, of inputs, outputs and the outputs' gradients, which returns the inputs' gradients.

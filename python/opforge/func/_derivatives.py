@@ -1,61 +1,12 @@
-"""`grad`, `vjp`, `jvp`: derivatives at arguments, which are differentiable again.
-
-A derivative is taken by variables of its own: views of the arguments, if somebody else differentiates by those, or else copies that nobody else sees. It is
-recorded only if something besides these variables needs a gradient.
-"""
+"""`grad`, `vjp`, `jvp`: derivatives at arguments, which are differentiable again, if something besides the variables needs a gradient (see `_levels`)."""
 
 from __future__ import annotations
 
 from functools import wraps
 
 from .. import _core
-from ..autograd._leaves import leaf_node, leaf_nodes
-from ..autograd.functional import _gradients, _push_forward
-from ..autograd.grad_mode import enable_grad
+from ._levels import Evaluated
 from ._trees import leaves, like, shape
-
-
-class Evaluated:
-    """A function's result for variables in the place of some arguments.
-
-    `variables` are the tensors to differentiate by, `result` is what the function gave; `depends_on_more` says whether it depends on more than the
-    variables, and `is_recorded` whether derivatives are to be differentiable: if so, or if one of `directions` needs a gradient.
-    """
-
-    def __init__(self, function, tensors, directions=()):
-        recording = _core.is_grad_enabled()
-        with enable_grad():
-            self.variables = [_variable(tensor, recording) for tensor in tensors]
-            self.result = function(self.variables)
-        self.depends_on_more = recording and self._has_more_sources()
-        self.is_recorded = self.depends_on_more or recording and any(tensor.requires_grad for tensor in directions)
-
-    def _has_more_sources(self):
-        if any(not variable.is_leaf for variable in self.variables):
-            return True
-        own = {leaf_node(variable) for variable in self.variables}
-        results = [leaf for leaf in leaves(self.result) if isinstance(leaf, _core.Tensor)]
-        return any(node not in own for node in leaf_nodes(results))
-
-    def released(self, tree):
-        """Results without the history that nobody else needs."""
-        if self.depends_on_more:
-            return tree
-        return like(tree, [leaf.detach() if isinstance(leaf, _core.Tensor) else leaf for leaf in leaves(tree)])
-
-    def gradients(self, outputs, seeds=None):
-        """The gradients of the outputs by the variables."""
-        with enable_grad():
-            return _gradients(outputs, self.variables, seeds, self.is_recorded, False)
-
-    def push_forward(self, outputs, tangents):
-        """The outputs' derivatives in the direction of the tangents."""
-        with enable_grad():
-            return _push_forward(outputs, self.variables, tangents, self.is_recorded, False)
-
-
-def _variable(tensor, recording):
-    return tensor.view_as(tensor) if recording and tensor.requires_grad else tensor.detach().requires_grad_()
 
 
 def tensors_of(tree):
@@ -75,6 +26,15 @@ def check_outputs(name, output):
             raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
     if not found:
         raise RuntimeError(f"{name}: expected f to return at least one tensor, got no outputs")
+    return found
+
+
+def check_differentiable(name, output):
+    """The leaves of a function's output, which must be tensors of a dtype that has gradients."""
+    found = check_outputs(name, output)
+    for leaf in found:
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError(f"{name}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {leaf.dtype}")
     return found
 
 
@@ -127,6 +87,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. "
                 "Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
+        if output.is_complex():
+            raise RuntimeError(f"{name}: f returned a number of dtype {output.dtype}, a real one expected")
         gradient = like(inputs, evaluated.gradients([output]))
         output, aux = evaluated.released(output), evaluated.released(aux)
         return gradient, (output, aux) if has_aux else output
@@ -156,7 +118,7 @@ def vjp(func, *primals, has_aux=False):
     name = "vjp(f, *primals)"
     evaluated, _ = evaluated_at(func, primals, {}, tuple(range(len(primals))))
     output, aux = parted(name, evaluated.result, has_aux)
-    outputs = check_outputs(name, output)
+    outputs = check_differentiable(name, output)
 
     def vjp_fn(cotangents, retain_graph=True, create_graph=None):
         if shape(cotangents) != shape(output):
@@ -168,10 +130,9 @@ def vjp(func, *primals, has_aux=False):
         for i, (seed, out) in enumerate(zip(seeds, outputs)):
             if seed.shape != out.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {seed.shape} and output[{i}] has a shape of {out.shape}.")
-        recorded = evaluated.is_recorded or _core.is_grad_enabled() and any(seed.requires_grad for seed in seeds)
-        with enable_grad():
-            found = _gradients(outputs, evaluated.variables, seeds, recorded if create_graph is None else create_graph, False)
-        return like(primals, found)
+        if create_graph is None:
+            create_graph = evaluated.is_recorded or _core.is_grad_enabled() and any(seed.requires_grad for seed in seeds)
+        return like(primals, evaluated.gradients(outputs, seeds, create_graph))
 
     output_released = evaluated.released(output)
     return (output_released, vjp_fn, evaluated.released(aux)) if has_aux else (output_released, vjp_fn)
@@ -197,7 +158,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """`func(*primals)`, and its derivative in the direction of the tangents, a tuple as the primals are. With `has_aux`, `aux` comes third.
 
     The derivative is that of the product with a cotangent, by the cotangent, which costs about two gradients. So what `func` computes under `no_grad` is
-    constant, as for `grad`, though PyTorch's forward mode differentiates it. Outputs that do not depend on a primal have zeros, unless `strict`.
+    constant, as for `grad`, though PyTorch's forward mode differentiates it; of an `autograd.Function` it is what `jvp` gives, or what `backward` does where
+    there is none. Outputs that do not depend on a primal (integers and truth values never do) have zeros of their dtype, unless `strict`.
     """
     name = "jvp(f, primals, tangents)"
     directions = _check_tangents(name, primals, tangents)
@@ -206,7 +168,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     outputs = check_outputs(name, output)
     if strict and any(not out.requires_grad for out in outputs):
         raise RuntimeError(f"{name}: an output does not depend on the primals, which strict mode does not allow")
-    tangent = like(output, evaluated.push_forward(outputs, directions))
+    tangent = like(output, evaluated.push_forward(evaluated.transposed(outputs), directions))
     output = evaluated.released(output)
     return (output, tangent, evaluated.released(aux)) if has_aux else (output, tangent)
 
@@ -215,10 +177,10 @@ def linearize(func, *primals):
     """`func(*primals)`, and a function that gives its derivative in the direction of tangents, without evaluating `func` again."""
     evaluated = Evaluated(lambda variables: func(*like(primals, variables)), tensors_of(primals))
     output = evaluated.result
-    outputs = check_outputs("linearize(f, *primals)", output)
+    transposed = evaluated.transposed(check_outputs("linearize(f, *primals)", output))
 
     def jvp_fn(*tangents):
         directions = _check_tangents("linearize(f, *primals)", primals, tangents)
-        return like(output, evaluated.push_forward(outputs, directions))
+        return like(output, evaluated.push_forward(transposed, directions))
 
     return evaluated.released(output), jvp_fn

@@ -9,7 +9,7 @@
 >>> [node.op for node in symbolic_trace(Net()).graph.nodes]
 ['placeholder', 'call_module', 'call_method', 'call_function', 'output']
 
-Graphs that run as one kernel are `opforge.compile`'s; these run node by node.
+Graphs that run as one kernel are `opforge.compile`'s; these run as the Python that `GraphModule.code` shows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ from .graph_module import GraphModule
 from .interpreter import Interpreter
 from .node import Node, map_arg
 from .proxy import Proxy
+from .subgraph_rewriter import replace_pattern
 from .tracer import Tracer, symbolic_trace, wrap
+from .transformer import Transformer
 
-__all__ = ["Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "has_side_effect", "map_arg", "symbolic_trace", "wrap"]
+__all__ = [
+    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace",
+    "wrap",
+]  # fmt: skip
 
-globals().update(absent_names(__name__, "change the graph's nodes", functions="replace_pattern", classes="CodeGen Transformer"))
+globals().update(absent_names(__name__, "change the graph's nodes", classes="CodeGen"))
 
 
 def has_side_effect(fn):

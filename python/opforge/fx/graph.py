@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import keyword
-import re
+import inspect
 
+from .codegen import Writer
+from .naming import Namespace, label_of
 from .node import Node, map_arg
 
 __all__ = ["Graph"]
+
+# That an input has no default; None is one.
+_NO_DEFAULT = inspect.Signature.empty
 
 
 class Graph:
@@ -17,7 +21,7 @@ class Graph:
     def __init__(self, owning_module=None, tracer_cls=None):
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._nodes: list[Node] = []
-        self._names: dict[str, int] = {}
+        self._names = Namespace()
         self._place = None
 
     @property
@@ -27,22 +31,15 @@ class Graph:
 
     def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
         """Adds a node."""
-        label = target if isinstance(target, str) else getattr(target, "__name__", "call")
-        node = Node(self, self._unique(name or label), op, target, args or (), kwargs or {})
+        node = Node(self, self._names.unique(name or label_of(target)), op, target, args or (), kwargs or {})
         place = len(self._nodes) if self._place is None else self._place
         self._nodes.insert(place, node)
         self._place = None if self._place is None else place + 1
         return node
 
-    def _unique(self, label):
-        label = re.sub(r"\W", "_", label).strip("_") or "value"
-        label = f"_{label}" if label[0].isdigit() or keyword.iskeyword(label) else label
-        count = self._names[label] = self._names.get(label, -1) + 1
-        return f"{label}_{count}" if count else label
-
-    def placeholder(self, name, type_expr=None, default_value=None):
+    def placeholder(self, name, type_expr=None, default_value=_NO_DEFAULT):
         """Adds an input."""
-        return self.create_node("placeholder", name)
+        return self.create_node("placeholder", name, () if default_value is _NO_DEFAULT else (default_value,))
 
     def get_attr(self, qualified_name, type_expr=None):
         """Adds a parameter or other attribute of the module."""
@@ -127,6 +124,10 @@ class Graph:
             seen.add(node)
         if len({node.name for node in self._nodes}) != len(self._nodes):
             raise RuntimeError("Node redefined name")
+
+    def python_code(self, root_module="self"):
+        """The graph as the source of a function `forward`, with the module as its first parameter, and what its names stand for."""
+        return Writer(self, root_module).write()
 
     def __str__(self):
         return "graph():\n" + "\n".join(f"    {node.format_node()}" for node in self._nodes)

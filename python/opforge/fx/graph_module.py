@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+import textwrap
 
 from ..nn import Module
-from .interpreter import Interpreter
 
 __all__ = ["GraphModule"]
 
@@ -16,11 +16,17 @@ _CodeOnlyModule = Module
 
 
 class GraphModule(Module):
-    """A module whose forward is a graph: what the graph names of `root`, a module or a dictionary, is this module's too."""
+    """A module whose forward is a graph: what the graph names of `root`, a module or a dictionary, is this module's too.
+
+    Each has a class of its own, called `class_name`, whose forward is `code`: after changes of the graph it is written anew by `recompile()`.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(type(cls.__name__, (cls,), {"_class_as_written": cls}))
 
     def __init__(self, root, graph, class_name="GraphModule"):
         super().__init__()
-        self._class_name = class_name
+        type(self).__name__ = class_name
         for node in graph._nodes:
             if node.op in ("get_attr", "call_module"):
                 _adopt(self, root, node.target)
@@ -28,18 +34,51 @@ class GraphModule(Module):
             self.training = root.training
         self.graph = graph
 
-    def forward(self, *args, **kwargs):
-        """Runs the graph."""
-        return Interpreter(self).run(*args, **kwargs)
+    @property
+    def graph(self):
+        """The graph. A new one is written as `code` at once."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph):
+        self._graph = graph
+        self.recompile()
 
     @property
     def code(self):
-        """The graph as text."""
-        return str(self.graph)
+        """The source of `forward`."""
+        return self._code
 
     def recompile(self):
-        """Checks the graph after changes; nothing has to be made anew."""
+        """Writes `code` for the graph as it is now, and has calls run it. Returns the source with what its names stand for."""
         self.graph.lint()
+        written = self.graph.python_code("self")
+        names = dict(written.globals)
+        exec(compile(written.src, f"<forward of {type(self).__name__}>", "exec"), names)
+        type(self).forward, self._code = names["forward"], written.src
+        return written
+
+    def add_submodule(self, target, m):
+        """Puts a module at the dotted name `target`, with empty modules on the way; False where something else has a name on the way."""
+        *path, last = target.split(".")
+        place = self
+        for part in path:
+            if not hasattr(place, part):
+                place.add_module(part, Module())
+            place = getattr(place, part)
+            if not isinstance(place, Module):
+                return False
+        place.add_module(last, m)
+        return True
+
+    def delete_submodule(self, target):
+        """Drops the module at the dotted name `target`; whether there was one."""
+        path, _, last = target.rpartition(".")
+        try:
+            modules = self.get_submodule(path)._modules
+        except AttributeError:
+            return False
+        return modules.pop(last, None) is not None
 
     def delete_all_unused_submodules(self):
         """Drops modules that the graph does not call."""
@@ -49,19 +88,35 @@ class GraphModule(Module):
                 delattr(self, name)
 
     def print_readable(self, print_output=True, **options):
-        """Prints the graph."""
+        """The module's class as source, which is printed too."""
+        text = f"class {type(self).__name__}(torch.nn.Module):\n" + textwrap.indent(self.code, "    ")
         if print_output:
-            print(self.code)
-        return self.code
-
-    def _get_name(self):
-        return self._class_name
+            print(text)
+        return text
 
     def __deepcopy__(self, memo):
-        clone = memo[id(self)] = object.__new__(type(self))
-        clone.__dict__.update({key: copy.deepcopy(value, memo) for key, value in self.__dict__.items() if key != "graph"})
-        clone.__dict__["graph"] = self.graph.copy()
+        clone = memo[id(self)] = self._empty()
+        clone.__dict__.update({key: copy.deepcopy(value, memo) for key, value in self.__dict__.items() if key != "_graph"})
+        clone.graph = self.graph.copy()
         return clone
+
+    def __reduce__(self):
+        return _rebuilt, (self._class_as_written, type(self).__name__, self.__getstate__())
+
+    def _empty(self):
+        """A module of this kind and name without contents."""
+        clone = self._class_as_written.__new__(self._class_as_written)
+        type(clone).__name__ = type(self).__name__
+        return clone
+
+
+def _rebuilt(kind, class_name, state):
+    """What was pickled."""
+    module = kind.__new__(kind)
+    type(module).__name__ = class_name
+    module.__setstate__(state)
+    module.recompile()
+    return module
 
 
 def _adopt(module, root, name):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Union
 
+from .naming import name_of_function
+
 __all__ = ["Argument", "Node", "Target", "map_aggregate", "map_arg"]
 
 Target = Union[Callable[..., Any], str]
@@ -27,6 +29,18 @@ def map_aggregate(value, fn):
 def map_arg(value, fn):
     """The value with `fn` of the nodes in it."""
     return map_aggregate(value, lambda item: fn(item) if isinstance(item, Node) else item)
+
+
+def _shown(value):
+    """An argument as text: nodes with a sign, names and texts as they are."""
+    if isinstance(value, Node):
+        return f"%{value.name}"
+    if isinstance(value, (tuple, list)):
+        items = ", ".join(map(_shown, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_shown(item)}' for key, item in value.items())}}}"
+    return str(value)
 
 
 class Node:
@@ -113,13 +127,14 @@ class Node:
         return self.op in ("placeholder", "output") or changes or name == "setitem"
 
     def format_node(self):
-        """The node as text."""
-        target = self.target if isinstance(self.target, str) else getattr(self.target, "__name__", repr(self.target))
+        """The node as text, in PyTorch's form."""
         if self.op == "output":
             return f"return {self.args[0]}"
+        target = self.target if isinstance(self.target, str) else name_of_function(self.target)
+        text = f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":
-            return f"%{self.name} : [num_users={len(self.users)}] = placeholder[target={target}]"
-        return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={target}](args = {self.args}, kwargs = {self.kwargs})"
+            return f"{text}(default={self.args[0]})" if self.args else text
+        return text if self.op == "get_attr" else f"{text}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
 
     def __repr__(self):
         return self.name

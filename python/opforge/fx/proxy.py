@@ -75,7 +75,7 @@ class Attribute(Proxy):
 
 
 _OPERATORS = """
-add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift eq ne lt le gt ge neg pos invert getitem
+add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift eq ne lt le gt ge neg pos abs invert getitem
 """
 _REFLECTED = "add sub mul truediv floordiv mod pow matmul and_ or_ xor"
 

@@ -8,6 +8,8 @@ from .optimizer import Optimizer, check_range, decayed, implementation, start
 class Adadelta(Optimizer):
     """Adadelta (Zeiler, 2012): steps scaled by the ratio of the running root mean squares of steps and gradients."""
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
         differentiable=False,

@@ -15,6 +15,8 @@ class Adafactor(Optimizer):
     the dtype's machine epsilon. The parameter shrinks by `lr * weight_decay` of itself.
     """
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None, maximize=False,
     ):  # fmt: skip

@@ -9,6 +9,8 @@ from .optimizer import Optimizer, check_range, decayed, implementation, start
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al., 2011): `s ← s + g²`, `p ← p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)`."""
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
         maximize=False, differentiable=False, fused=None,
@@ -28,7 +30,7 @@ class Adagrad(Optimizer):
             for param in group["params"]:
                 value = group["initial_accumulator_value"]
                 start = _C.full_like(param, complex(value, value) if param.is_complex() else value).detach()
-                self.state[param].update({"step": 0, "sum": start})
+                self._state[param].update({"step": 0, "sum": start})
 
     def _update_one(self, param, grad, state, group):
         step = start(state, param, "sum")

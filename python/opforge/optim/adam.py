@@ -25,6 +25,8 @@ class Adam(Optimizer):
     with `decoupled_weight_decay` the parameter shrinks by `lr * weight_decay` of itself instead.
     """
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
         capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
@@ -44,11 +46,11 @@ class Adam(Optimizer):
         if not in_one_pass(group, params):
             return super()._update(group, params)
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
-        by_step = {}
+        by_step, states = {}, self._state
         for param in params:
-            by_step.setdefault(start(self.state[param], param, *names), []).append(param)
+            by_step.setdefault(start(states[param], param, *names), []).append(param)
         for step, params in by_step.items():
-            self._adapt(group, step, params, *([self.state[param][name] for param in params] for name in names))
+            self._adapt(group, step, params, *([states[param][name] for param in params] for name in names))
 
     def _update_one(self, param, grad, state, group):
         """The step of one parameter as operators."""

@@ -9,6 +9,8 @@ from .optimizer import Optimizer, check_betas, check_range, decayed, implementat
 class Adamax(Optimizer):
     """Adamax (Kingma and Ba, 2014): Adam with the infinity norm, `u ← max(β₂ u, |g| + eps)` in place of `sqrt(v)`."""
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
         differentiable=False, capturable=False,

@@ -13,6 +13,8 @@ class ASGD(Optimizer):
     `lambd` is `λ`, the decay, `alpha` the power by which the rate falls.
     """
 
+    _scalars = ("step", "eta", "mu")
+
     def __init__(
         self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False,
         capturable=False,
@@ -28,7 +30,7 @@ class ASGD(Optimizer):
     def _update_one(self, param, grad, state, group):
         lr, lambd = group["lr"], group["lambd"]
         if not state:
-            state.update({"step": 0, "eta": lr, "mu": 1.0, "ax": _C.zeros_like(param)})
+            state.update({"step": 0, "eta": float(lr), "mu": 1.0, "ax": _C.zeros_like(param)})
         step = state["step"] = int(state["step"]) + 1
         eta, mu = float(state["eta"]), float(state["mu"])
         grad = decayed(grad, param, group["weight_decay"])

@@ -116,8 +116,8 @@ class LBFGS(Optimizer):
         changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
         if curvature > 1e-10:
             for history, new in (changes, change), (steps, step), (ro, 1.0 / curvature):
-                del history[: len(history) - history_size + 1]
                 history.append(new)
+                del history[: max(0, len(history) - history_size)]
             state["H_diag"] = curvature / float(change.dot(change))
         direction, alphas = grad.neg(), []
         for y, s, rho in zip(reversed(changes), reversed(steps), reversed(ro)):

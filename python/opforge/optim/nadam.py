@@ -9,6 +9,8 @@ from .optimizer import Optimizer, check_betas, check_range, implementation, star
 class NAdam(Optimizer):
     """NAdam (Dozat, 2016): Adam with Nesterov momentum, which grows with the step by `momentum_decay`."""
 
+    _scalars = ("step", "mu_product")
+
     def __init__(
         self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, *,
         foreach=None, maximize=False, capturable=False, differentiable=False,

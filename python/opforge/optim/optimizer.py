@@ -119,6 +119,9 @@ class Optimizer:
         "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
     )  # fmt: skip
 
+    # The names of numbers in a parameter's state that are tensors to those who read it.
+    _scalars: tuple[str, ...] = ()
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
@@ -146,6 +149,24 @@ class Optimizer:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+
+    @property
+    def state(self):
+        """What is kept for each parameter, in a dict of its own.
+
+        Steps work on Python's numbers, which become tensors without dimensions when this is read: `step` of float32, others of float64, so that
+        reading rounds nothing. Later steps leave those tensors as they are: read `state` again.
+        """
+        if not self._is_shown:
+            for values in self._state.values():
+                if isinstance(values, dict):
+                    values.update({name: _as_tensor(name, values[name]) for name in self._scalars if name in values})
+            self._is_shown = True
+        return self._state
+
+    @state.setter
+    def state(self, state):
+        self._state, self._is_shown = state, False
 
     def add_param_group(self, param_group):
         """Adds parameters with settings of their own: `{"params": .., "lr": ..}`."""
@@ -184,6 +205,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        self._is_shown = False
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 params = [param for param in group["params"] if param.grad is not None]
@@ -194,7 +216,7 @@ class Optimizer:
     def _update(self, group, params):
         """Updates the parameters of a group; all have a gradient, and nothing is recorded unless the group is `differentiable`."""
         for param in params:
-            state = self.state[param]
+            state = self._state[param]
             if group.get("differentiable"):
                 # What earlier steps recorded keeps its memory.
                 state.update({name: value.clone() for name, value in state.items() if isinstance(value, _C.Tensor)})
@@ -261,7 +283,7 @@ class Optimizer:
                 theirs.setdefault("param_names", ours["param_names"])
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
-            state[params.get(key, key)] = _cast(value, params[key]) if key in params else value
+            state[params.get(key, key)] = _cast(value, params[key], {"step", *self._scalars}) if key in params else value
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
@@ -270,7 +292,8 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state):
-        self.__dict__.update(state)
+        for name, value in state.items():
+            setattr(self, name, value)
         self._patch_step_function()
         defaults = self.__dict__.setdefault("defaults", {})
         for group in self.param_groups:
@@ -316,13 +339,19 @@ def _real_view(value):
     return _C.view_as_real(value) if isinstance(value, _C.Tensor) and value.is_complex() else value
 
 
-def _cast(value, param, key=None):
-    """A copy of saved state; floating point tensors in the parameter's dtype, except step counts."""
+def _as_tensor(name, number):
+    if isinstance(number, _C.Tensor):
+        return number
+    return _C.tensor(number, dtype=_C.float32 if name == "step" else _C.float64)
+
+
+def _cast(value, param, scalars):
+    """A copy of saved state, with tensors on the parameter's device and those of floating point in its dtype; not what has one of the names `scalars`."""
     if isinstance(value, _C.Tensor):
-        dtype = param.dtype if param.is_floating_point() and key != "step" else value.dtype
+        dtype = param.dtype if param.is_floating_point() else value.dtype
         return value.detach().to(param.device, dtype).clone()
     if isinstance(value, dict):
-        return {key: _cast(item, param, key) for key, item in value.items()}
+        return {key: deepcopy(item) if key in scalars else _cast(item, param, scalars) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_cast(item, param) for item in value)
+        return type(value)(_cast(item, param, scalars) for item in value)
     return value

@@ -9,6 +9,8 @@ from .optimizer import Optimizer, check_betas, check_range, implementation, star
 class RAdam(Optimizer):
     """RAdam (Liu et al., 2019): Adam whose steps are rectified by the variance of its scale, and unscaled while that is not defined."""
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None,
         maximize=False, capturable=False, differentiable=False,

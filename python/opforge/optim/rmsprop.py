@@ -12,6 +12,8 @@ class RMSprop(Optimizer):
     With `centered`, `s` has the squared running mean of `g` taken off, which makes it an estimate of the variance (Graves, 2013).
     """
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
         maximize=False, differentiable=False,

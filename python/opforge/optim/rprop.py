@@ -9,6 +9,8 @@ from .optimizer import Optimizer, check_range, implementation, start
 class Rprop(Optimizer):
     """Rprop (Riedmiller and Braun, 1993): step sizes that grow while the gradient keeps its sign and shrink when it changes."""
 
+    _scalars = ("step",)
+
     def __init__(
         self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False,
         differentiable=False,

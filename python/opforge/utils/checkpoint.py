@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from .. import _core as _C
 from .._calls import intercept as _intercept
 from ..autograd._leaves import leaf_node, leaf_nodes
-from ..autograd._saved import hooked
+from ..autograd._saved import hooked, save
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 from .._calls.tracing import is_compiling
@@ -47,7 +47,7 @@ def checkpoint(
     """`function(*args, **kwargs)`, which runs again in backward instead of keeping what it computed.
 
     Gradients flow to tensors among the arguments (in containers that `utils._pytree` knows too) and to the parameters that the function uses; they
-    cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false, and the
+    can be differentiated again, for which the function runs once more. The second run has the same random numbers unless `preserve_rng_state` is false, and the
     same state of autocast. It must compute the same: CheckpointError, a RuntimeError, if its outputs have other shapes or dtypes, which
     `determinism_check="none"` leaves out. `context_fn` returns two context managers, one for each run. `use_reentrant` chooses between two ways that
     PyTorch has; here is one, which can do what either can, and which `debug`, `early_stop` and `respect_saved_tensors_hooks` change nothing of.
@@ -68,31 +68,36 @@ def checkpoint(
             return function(*args, **kwargs)
     given, rebuild = _flatten((args, kwargs))
 
-    def run(tensors):
-        inputs = [t.detach().requires_grad_(t.requires_grad) for t in tensors]
+    def run(inputs):
         args, kwargs = rebuild(inputs)
         with hooked(None):  # what this run would keep is gone, or read, at once
-            return function(*args, **kwargs), inputs
+            return function(*args, **kwargs)
 
     random_state = _C.get_rng_state() if preserve_rng_state else None
     cast = _intercept.thread.cast
+    inputs = _detached(given)
     with first:
-        result, inputs = run(given)
+        result = run(inputs)
     outputs, rebuild_result = _flatten(result)
-    parameters = _leaves(outputs, inputs)
+    parameters, kinds = _leaves(outputs, inputs), _kinds(outputs)
 
-    def run_again(tensors):
+    def run_again(inputs):
         with enable_grad(), _intercept.casting(cast), second, _random_numbers(random_state):
-            result, inputs = run(tensors)
-        again = _flatten(result)[0]
+            again = _flatten(run(inputs))[0]
         if determinism_check != "none":
-            _check_same(outputs, again)
-        return again, inputs
+            _check_same(kinds, _kinds(again))
+        return again
 
     constant = [not output.requires_grad for output in outputs]
     outputs = [output.detach() for output in outputs]  # the first run's history is gone with this
-    result = None
-    return rebuild_result(_Checkpoint.apply(run_again, outputs, constant, len(given), *given, *parameters))
+    result = inputs = None
+    again = _Again(run_again, given, parameters)
+    found = list(_Checkpoint.apply(again, outputs, constant, *given, *parameters))
+    if constant.count(False) > 1:
+        for i, output in enumerate(found):
+            if not constant[i]:
+                found[i] = _Output.apply(again, (i, len(found)), output, *given, *parameters)
+    return rebuild_result(found)
 
 
 class CheckpointFunction:
@@ -104,33 +109,71 @@ class CheckpointFunction:
         return checkpoint(run_function, *args, preserve_rng_state=preserve_rng_state, use_reentrant=True)
 
 
+class _Again:
+    """The arguments of a checkpoint's function, and how it computes its outputs again from them, with history."""
+
+    def __init__(self, run, given, parameters):
+        self.run, self.parameters = run, parameters
+        self.saved = [save(tensor) for tensor in given]
+        self.differentiated = False
+
+    def gradients(self, grads):
+        """The gradients of the arguments and of the parameters, for those of the outputs: differentiable ones while operators are recorded."""
+        given = [saved.unpack() for saved in self.saved]
+        if _C.is_grad_enabled():  # a function as any other, of which the next backward wants gradients
+            return checkpoint(self._gradients, grads, given, use_reentrant=False, preserve_rng_state=False)
+        return self._gradients(grads, _detached(given))
+
+    def _gradients(self, grads, inputs):
+        outputs = self.run(inputs)
+        pairs = [(output, grad) for output, grad in zip(outputs, grads) if grad is not None and output.requires_grad]
+        sources = [*inputs, *self.parameters]
+        which = [i for i, source in enumerate(sources) if source.requires_grad]
+        found = [None] * len(sources)
+        if pairs and which:
+            # A tensor that the function took from its surroundings has a history that others want too: hence `retain_graph`.
+            outputs, grads = zip(*pairs)
+            create_graph, wanted = _C.is_grad_enabled(), [sources[i] for i in which]
+            for i, grad in zip(which, _C.grad(outputs, wanted, grads, retain_graph=True, create_graph=create_graph, allow_unused=True)):
+                found[i] = grad
+        return found
+
+
 class _Checkpoint(Function):
-    """Outputs that are there already, with a backward that computes them again, with history, from the first `count` of `tensors`."""
+    """Outputs that are there already, with a backward that computes them again, from arguments and parameters."""
 
     @staticmethod
-    def forward(ctx, run_again, outputs, constant, count, *tensors):
-        ctx.run_again, ctx.parameters = run_again, tensors[count:]
-        ctx.save_for_backward(*tensors[:count])
+    def forward(ctx, again, outputs, constant, *tensors):
+        ctx.again = again
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(output for output, is_constant in zip(outputs, constant) if is_constant))
         return tuple(outputs)
 
     @staticmethod
     def backward(ctx, *grads):
-        if _C.is_grad_enabled():
-            raise RuntimeError("checkpoint: gradients of what a checkpoint computed cannot be differentiated (create_graph=True)")
-        outputs, inputs = ctx.run_again(ctx.saved_tensors)
-        pairs = [(output, grad) for output, grad in zip(outputs, grads) if grad is not None and output.requires_grad]
-        sources = [*inputs, *ctx.parameters]
-        which = [i for i, source in enumerate(sources) if source.requires_grad]
-        found = [None] * len(sources)
-        if pairs and which:
-            # A tensor that the function took from its surroundings has a history that others want too: hence `retain_graph`.
-            outputs, grads = zip(*pairs)
-            wanted = _C.grad(outputs, [sources[i] for i in which], grads, retain_graph=True, allow_unused=True)
-            for i, grad in zip(which, wanted):
-                found[i] = grad
-        return None, None, None, None, *found
+        ctx.again.differentiated = True
+        return None, None, None, *ctx.again.gradients(grads)
+
+
+class _Output(Function):
+    """One of several outputs of a checkpoint: a backward that has come to another one before, and freed their node, has to compute them again for this."""
+
+    @staticmethod
+    def forward(ctx, again, place, output, *tensors):
+        ctx.again, ctx.place = again, place
+        return output.detach()
+
+    @staticmethod
+    def backward(ctx, grad):
+        if not ctx.again.differentiated:
+            return None, None, grad, *(None for _ in ctx.needs_input_grad[3:])
+        place, count = ctx.place
+        return None, None, None, *ctx.again.gradients([grad if i == place else None for i in range(count)])
+
+
+def _detached(tensors):
+    """Leaves over the tensors, which need gradients where these do."""
+    return [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
 
 
 def _flatten(tree):
@@ -168,8 +211,11 @@ def _random_numbers(state):
         _C.set_rng_state(after)
 
 
-def _check_same(outputs, again):
-    before, after = ([(tuple(o.shape), o.dtype) for o in tensors] for tensors in (outputs, again))
+def _kinds(outputs):
+    return [(tuple(output.shape), output.dtype) for output in outputs]
+
+
+def _check_same(before, after):
     if before != after:
         raise CheckpointError(f"checkpoint: a function that computes the same each time expected; first it returned {before}, then {after}")
 

@@ -39,7 +39,23 @@ DTYPES = [
     torch.complex128, torch.uint16, torch.uint32, torch.uint64,
 ]  # fmt: skip
 
+
+def bits():
+    """Views whose memory holds other numbers than they show."""
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    return {"conj": z.conj(), "neg": torch._neg_view(torch.tensor([1.0, -2.0])), "both": torch._neg_view(z.conj()), "plain": z}
+
+
+def attributes():
+    """Tensors with attributes of the program's."""
+    parameter, tensor = torch.nn.Parameter(torch.ones(2)), torch.ones(1)
+    parameter.tag, tensor.note = 3, "x"
+    return {"parameter": parameter, "tensor": tensor, "buffer": torch.nn.Buffer(torch.zeros(2))}
+
+
 if __name__ == "__main__":
     torch.save(content(), FOLDER / "zip.pt")
     torch.save(content(), FOLDER / "legacy.pt", _use_new_zipfile_serialization=False)
     torch.save({"f": torch.nn.functional.relu, "m": torch.nn.Linear(1, 1)}, FOLDER / "module.pt")
+    torch.save(bits(), FOLDER / "bits.pt")
+    torch.save(attributes(), FOLDER / "attributes.pt")

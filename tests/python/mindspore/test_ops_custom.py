@@ -75,6 +75,31 @@ def test_attributes_of_the_call_reach_rules_and_bprop():
     assert ("shape", [2], []) in seen and ("dtype", ms.float32, ms.float32) in seen
 
 
+def test_calls_have_as_many_tensors_as_are_declared():
+    """Fewer reached the kernel, which read pointers that are not there."""
+    add = kernel("add.cc:Add", like, like, reg_info=declared(name="add", inputs=2))
+    assert add(X, Y).tolist() == [4, 6]
+    for args in ((X,), (X, Y, X)):
+        with pytest.raises(ValueError, match="add, inputs.*2 tensors"):
+            add(*args)
+    combined = kernel("add.cc:Add", like, like, reg_info=declared(name="add", inputs=2, dtypes=[[DataType.F32_Default] * 3]))
+    assert combined(X, Y).tolist() == [4, 6]
+
+
+def test_a_dynamic_input_is_any_number_of_tensors():
+    info = CustomRegOp("add").input(0, "x", "dynamic").output(0, "y").dtype_format(DataType.F32_Default, DataType.F32_Default).target("CPU").get_op_info()
+    add = kernel("add.cc:Add", like, like, reg_info=info)
+    assert add([X, Y]).tolist() == add((X, Y)).tolist() == add(X, Y).tolist() == [4, 6]
+
+
+def test_values_of_calls_have_the_declared_type():
+    assert scale()(X, 2).tolist() == [2, 4]
+
+
+def test_shapes_may_be_numbers_of_numpy():
+    assert kernel("add.cc:Add", lambda x, y: [np.int64(2)], like)(X, Y).tolist() == [4, 6]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "expected"),
     [("float", 2, 2.0), ("all", 2.5, 2.5), ("float", "0.5", 0.5), (None, 1.5, 1.5)],

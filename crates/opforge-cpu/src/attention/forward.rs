@@ -8,10 +8,10 @@ use opforge_runtime::{HostKernel, checkpoint};
 use super::mask::Mask;
 use super::strip::{Packed, Strips, reach};
 use super::{Heads, Sizes};
-use crate::conv::split::Summed;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work;
+use crate::matmul::operand::Summed;
 use crate::matmul::{Matrix, pack_strips};
 use crate::memory::scratch::with_scratch;
 

@@ -16,10 +16,10 @@ use opforge_core::{DType, Error, Layout, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::check_available;
 
-use crate::conv::split::Summed;
 use crate::copy::Plan;
 use crate::loops::staged::with_contiguous;
 use crate::matmul::Matrix;
+use crate::matmul::operand::Summed;
 use backward::Gradients;
 use few::{Few, are_few};
 use forward::Forward;

@@ -10,7 +10,7 @@ use opforge_tile::math;
 use super::Sizes;
 use super::forward::KEYS;
 use super::mask::HeadMask;
-use crate::conv::split::Summed;
+use crate::matmul::operand::Summed;
 use crate::matmul::operand::{Accumulator, Operand};
 use crate::matmul::{Ahead, Args, Kernels, Matrix, Packing, Session, pack};
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};

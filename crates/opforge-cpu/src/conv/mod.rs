@@ -23,9 +23,9 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
 
-use crate::conv::split::Summed as Element;
 use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
+use crate::matmul::operand::Summed as Element;
 use correlate::Spec;
 use geometry::{Sizes, check_bias};
 use kernel::Convolution;

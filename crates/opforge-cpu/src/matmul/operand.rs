@@ -13,6 +13,7 @@ use super::fold::FoldKernel;
 use super::tiles;
 use super::{Kernels, Packing, pairs};
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16, widen_bf16, widen_f16};
+use crate::simd::stored::StoredFloat;
 use crate::simd::{Isa, resolve};
 
 /// The type in which products are summed.
@@ -126,6 +127,18 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     fn for_products() -> (Kernels<Self::Acc>, Packing<Self>) {
         Self::pairs().unwrap_or_else(|| (Self::Acc::kernels(), Packing::SINGLE))
     }
+}
+
+/// A stored float whose sums are in the type that it is computed in.
+pub(crate) trait Summed:
+    StoredFloat<Compute: Accumulator + Operand<Acc = <Self as StoredFloat>::Compute>>
+    + Operand<Acc = <Self as StoredFloat>::Compute>
+{
+}
+impl<E> Summed for E where
+    E: StoredFloat<Compute: Accumulator + Operand<Acc = <E as StoredFloat>::Compute>>
+        + Operand<Acc = <E as StoredFloat>::Compute>
+{
 }
 
 macro_rules! own_accumulator {

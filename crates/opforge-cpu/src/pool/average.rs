@@ -11,10 +11,12 @@ use super::average_near::Near;
 use super::check_output;
 use super::neighbours::Neighbours;
 use super::windows::{Planes, Tap};
-use crate::conv::split::{Split, Summed, add_line, narrow, sum_line, widen};
+use crate::conv::split::Split;
 use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
+use crate::matmul::operand::Summed;
+use crate::simd::lines::{add_line, narrow, sum_line, widen};
 use crate::simd::{FloatElem, Routine, Simd};
 
 /// Windows up to this size are summed element by element; larger ones share sums of columns.

@@ -5,9 +5,9 @@ use opforge_runtime::alloc::Room;
 use super::average::Lines;
 use super::neighbours::{Neighbours, store};
 use super::windows::Rows;
-use crate::conv::split::Summed;
 use crate::loops::tasks::Job;
 use crate::loops::work::look_at;
+use crate::matmul::operand::Summed;
 use crate::simd::stored::VectorOf;
 use crate::simd::{Float, Routine, Simd, Vector};
 

@@ -11,10 +11,10 @@ use super::check_output;
 use super::max_near::MaxNear;
 use super::max_wide::MaxWide;
 use super::windows::{Planes, Span, Tap};
-use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
 use crate::loops::work::look_at;
+use crate::matmul::operand::Summed;
 use crate::matmul::operand::{Accumulator, Operand};
 use crate::simd::{Routine, Simd};
 

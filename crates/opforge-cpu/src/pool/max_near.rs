@@ -7,9 +7,9 @@ use opforge_runtime::HostKernel;
 
 use super::neighbours::{Integers, Neighbours, store};
 use super::windows::{Planes, Rows};
-use crate::conv::split::Summed;
 use crate::loops::tasks::{Job, prepare};
 use crate::loops::work::look_at;
+use crate::matmul::operand::Summed;
 use crate::simd::stored::VectorOf;
 use crate::simd::{Bits, Float, FloatElem, Routine, Simd, Vector};
 

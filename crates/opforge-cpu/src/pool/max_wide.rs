@@ -7,9 +7,9 @@ use opforge_core::WithDType;
 use opforge_runtime::HostKernel;
 
 use super::windows::{MAX_STEP, Planes, Span};
-use crate::conv::split::Summed;
 use crate::loops::tasks::{Job, prepare};
 use crate::loops::work::look_at;
+use crate::matmul::operand::Summed;
 use crate::simd::stored::{StoredFloat, VectorOf, each_vector};
 use crate::simd::{Float, Routine, Simd, Vector};
 

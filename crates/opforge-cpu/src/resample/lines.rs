@@ -7,8 +7,9 @@ use opforge_runtime::HostKernel;
 
 use super::Planes;
 use super::columns::{Columns, SLACK};
-use crate::conv::split::{Summed, narrow, widen};
 use crate::loops::tasks::{Job, prepare as prepare_tasks};
+use crate::matmul::operand::Summed;
+use crate::simd::lines::{narrow, widen};
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Float, FloatElem, Routine, Simd, Vector};
 

@@ -8,8 +8,9 @@ use opforge_runtime::{HostKernel, checkpoint};
 use super::Sampler;
 use super::points::{POINTS, Points};
 use crate::conv::MAX_SPATIAL;
-use crate::conv::split::{Summed, narrow};
 use crate::loops::tasks::{Job, prepare};
+use crate::matmul::operand::Summed;
+use crate::simd::lines::narrow;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Float, FloatElem, Routine, Simd, Vector};
 

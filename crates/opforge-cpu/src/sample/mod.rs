@@ -12,9 +12,9 @@ use opforge_runtime::{HostKernel, checkpoint};
 pub use opforge_tile::forms::{Between, Outside, Sampled, Sampling};
 
 use crate::conv::MAX_SPATIAL;
-use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
+use crate::matmul::operand::Summed;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Float, Routine, Simd, Vector};
 use gradient::{GridGradient, ImageGradient};

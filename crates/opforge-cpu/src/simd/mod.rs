@@ -60,6 +60,7 @@ pub mod convert;
 mod float;
 mod int;
 mod isa;
+pub(crate) mod lines;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(not(target_arch = "aarch64"))]

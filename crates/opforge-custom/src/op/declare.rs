@@ -86,6 +86,7 @@ impl CustomOp {
             body,
             schema: None,
             changes: Changes::default(),
+            inputs: None,
             outputs: None,
             shapes: ShapeRule::default(),
             dtypes: DTypeRule::default(),
@@ -200,6 +201,11 @@ impl CustomOp {
             spec.attributes.clear();
         });
         fixed.into_iter().try_fold(declared, |op, (name, value)| op.attr(name, value))
+    }
+
+    /// Declares how many inputs there are; else the schema or the accepted combinations tell, or it is any number.
+    pub fn inputs(self, count: usize) -> Self {
+        self.changed(|spec| spec.inputs = Some(count))
     }
 
     /// Declares how many outputs there are; else the schema or the shapes tell, or it is one.

@@ -29,6 +29,7 @@ impl Bound {
     pub(super) fn infer_outputs(&self, shapes: &[Lengths], dtypes: &[DType]) -> Result<Vec<(Lengths, DType)>> {
         let spec = &self.spec;
         self.check_count(shapes.len())?;
+        self.check_combinations(shapes.len(), spec.output_count())?;
         self.check_dtypes(dtypes, 0)?;
         let library = self.ask_library(shapes, dtypes)?;
         let mut out_shapes = self.output_shapes(shapes, &library)?;
@@ -41,6 +42,7 @@ impl Bound {
                 format_args!("inferred {} output shapes where {count} outputs are declared", out_shapes.len());
             return Err(spec.place.fault(message));
         }
+        self.check_combinations(shapes.len(), Some(count))?;
         let mut out_dtypes = self.output_dtypes(dtypes, &library)?;
         if out_dtypes.len() == 1 {
             out_dtypes.resize(count, out_dtypes[0]);
@@ -58,12 +60,28 @@ impl Bound {
     }
 
     pub(super) fn check_count(&self, given: usize) -> Result<()> {
-        let Some(schema) = &self.spec.schema else { return Ok(()) };
-        let count = schema.tensors().count();
-        if count == given {
+        let refuse = |expected: String| Err(Error::value(self.spec.name, "inputs", given, expected));
+        match (&self.spec.schema, self.spec.inputs) {
+            (Some(schema), _) if schema.tensors().count() != given => {
+                refuse(format!("{} tensors: {schema}", schema.tensors().count()))
+            }
+            (None, Some(count)) if count != given => refuse(format!("{count} tensors, as declared")),
+            _ => Ok(()),
+        }
+    }
+
+    /// There are as many inputs as accepted combinations have dtypes for beside those of the outputs, of which there is at least one where their number is
+    /// not known yet: a kernel would read pointers that are not there.
+    fn check_combinations(&self, given: usize, outputs: Option<usize>) -> Result<()> {
+        let accepted = &self.spec.accepted;
+        let fits = |length: usize| outputs.map_or(given < length, |outputs| given + outputs == length);
+        if accepted.is_empty() || accepted.iter().any(|combination| fits(combination.len())) {
             return Ok(());
         }
-        Err(Error::value(self.spec.name, "inputs", given, format!("{count} tensors: {schema}")))
+        let length = accepted[0].len();
+        let tensors = length.saturating_sub(outputs.unwrap_or(1));
+        let expected = format!("{tensors} tensors: accepted combinations are of {length} inputs and outputs");
+        Err(Error::value(self.spec.name, "inputs", given, expected))
     }
 
     /// The dtypes of inputs (from 0) or outputs (from the number of inputs) are among the accepted combinations.

@@ -92,7 +92,8 @@ struct Spec {
     body: Body,
     schema: Option<Schema>,
     changes: Changes,
-    /// How many outputs there are, if that was declared.
+    /// How many inputs and outputs there are, if that was declared.
+    inputs: Option<usize>,
     outputs: Option<usize>,
     shapes: ShapeRule,
     dtypes: DTypeRule,
@@ -142,11 +143,17 @@ impl CustomOp {
 
 impl Spec {
     fn output_count(&self) -> Option<usize> {
-        let fixed = match &self.shapes {
+        let of_shapes = match &self.shapes {
             ShapeRule::Fixed(shapes) => Some(shapes.len()),
             _ => None,
         };
-        self.outputs.or_else(|| self.schema.as_ref().map(|schema| schema.outputs.len())).or(fixed)
+        // One dtype stands for any number of outputs.
+        let of_dtypes = match &self.dtypes {
+            DTypeRule::Fixed(dtypes) if dtypes.len() > 1 => Some(dtypes.len()),
+            _ => None,
+        };
+        let of_schema = || self.schema.as_ref().map(|schema| schema.outputs.len());
+        self.outputs.or_else(of_schema).or(of_shapes).or(of_dtypes)
     }
 
     /// Whether its library has code of NVIDIA's GPUs.

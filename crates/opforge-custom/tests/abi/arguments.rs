@@ -1,7 +1,7 @@
 //! Tensors as kernels get them.
 
 use opforge::{DType, Device, Result, Tensor};
-use opforge_custom::{DTypeRule, ShapeRule};
+use opforge_custom::{CustomOp, DTypeRule, ShapeRule};
 
 use crate::common::{CPU, error, fails, op, vector};
 
@@ -101,6 +101,29 @@ fn accepted_combinations_of_dtypes() -> Result<()> {
     error(refused, &["AddAny", "float32, float64", "float32, float32 or int32, any"]);
     let wrong_output = add.dtypes(DTypeRule::Fixed(vec![DType::F64])).apply(&[&of(DType::F32)?, &of(DType::F32)?]);
     error(wrong_output, &["outputs", "float64", "float32 or int32"]);
+    Ok(())
+}
+
+/// A kernel that is called with fewer tensors reads pointers that are not there.
+#[test]
+fn calls_have_as_many_tensors_as_are_declared() -> Result<()> {
+    let x = Tensor::ones(2, DType::F32, CPU)?;
+    let add = || op("dtypes.cc", "AddAny").shapes(ShapeRule::Like(0));
+    let combined = || add().accepts(vec![Some(DType::F32); 3]);
+    let by_function = |op: CustomOp| op.shapes_by(|shapes, _| Ok(vec![shapes[0].clone()]));
+    for op in [add().inputs(2), combined(), combined().outputs(1), by_function(combined())] {
+        assert_eq!(op.apply(&[&x, &x])?.to_vec1::<f32>()?, [2.0; 2]);
+        error(op.apply(&[&x]), &["AddAny", "inputs", "2 tensors"]);
+        error(op.apply(&[&x, &x, &x]), &["AddAny", "inputs", "2 tensors"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn several_dtypes_are_several_outputs() -> Result<()> {
+    let x = Tensor::new(&[2f32, 3.0], CPU)?;
+    let op = op("several.cc", "AddMulDivInferred").dtypes(DTypeRule::Fixed(vec![DType::F32; 3]));
+    assert_eq!(op.apply_all(&[&x, &x])?.len(), 3);
     Ok(())
 }
 

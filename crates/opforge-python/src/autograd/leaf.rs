@@ -103,9 +103,9 @@ impl PyTensor {
             return Ok(());
         }
         let new = new.untracked_in_place_of(&old);
-        new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
-        if old.shape() == new.shape() && old.dtype() == new.dtype() {
-            new.set_grad(old.grad().as_ref()).or_raise(py)?;
+        new.set_requires_grad(old.requires_grad()).or_raise(py)?;
+        if old.shape() != new.shape() || old.dtype() != new.dtype() {
+            new.set_grad(None).or_raise(py)?;
         }
         slf.get().replace(py, new);
         leaves::remember(slf)

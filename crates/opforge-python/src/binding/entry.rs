@@ -11,7 +11,7 @@ use opforge_runtime::vm;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyNotImplemented, PyTuple};
+use pyo3::types::{PyDict, PyList, PyListMethods, PyNotImplemented, PyTuple};
 
 use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
@@ -101,7 +101,7 @@ impl Entry {
         match signature.take_form(self.form, &mut values) {
             Form::Plain => {
                 let result = front_end::attempt(|| function.invoke(&values)).or_raise(py)?;
-                if let Some(receiver) = self.written(py, &result, args) {
+                if let Some(receiver) = self.written(py, signature, &result, args) {
                     return Ok(receiver);
                 }
                 results::object(py, result, signature.results.as_ref())
@@ -119,10 +119,17 @@ impl Entry {
         }
     }
 
-    /// The receiver of a function that itself writes in place, such as `fill_`, and returns what it wrote into; or that has nothing to do.
-    fn written(&self, py: Python<'_>, result: &Value, args: &Arguments<'_, '_>) -> Option<Py<PyAny>> {
+    /// The receiver of a function that itself writes in place, such as `fill_` or `dropout` with `inplace`, and returns what it wrote into; or that has
+    /// nothing to do.
+    fn written(
+        &self,
+        py: Python<'_>,
+        signature: &Signature,
+        result: &Value,
+        args: &Arguments<'_, '_>,
+    ) -> Option<Py<PyAny>> {
         let Value::Tensor(result) = result else { return None };
-        if !(self.name.ends_with('_') || self.name == "contiguous") || args.count() == 0 {
+        if !(signature.has_inplace || self.name.ends_with('_') || self.name == "contiguous") || args.count() == 0 {
             return None;
         }
         let receiver = args.at(0).cast::<PyTensor>().ok()?;
@@ -152,7 +159,7 @@ impl Entry {
         let views = self.overloads.iter().any(|signature| signature.function.view);
         let result = if is_made_of_tensors(&args) { result } else { in_dtype_of(py, out.bind(py), result)? };
         match write_out(py, self.name, out.bind(py), result.bind(py), views) {
-            Ok(()) => Ok(out),
+            Ok(()) => Ok(given_back(out.into_bound(py), result.bind(py))?.unbind()),
             Err(error) => {
                 drop(result);
                 front_end::called(vm::abandon_unwanted);
@@ -233,7 +240,7 @@ fn write_out(
     let pairs: Vec<_> = match result.cast::<PyTuple>() {
         Err(_) => vec![(out.clone(), result.clone())],
         Ok(results) => {
-            let outs = out.cast::<PyTuple>().ok().filter(|outs| outs.len() == results.len());
+            let outs = destinations(out).filter(|outs| outs.len() == results.len());
             let outs = outs.ok_or_else(|| wrong_out(name, out, &format!("a tuple of {} Tensors", results.len())))?;
             outs.iter().zip(results.iter()).collect()
         }
@@ -249,11 +256,27 @@ fn write_out(
     pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out.get(), result, views))
 }
 
+/// The destinations of several results: a tuple or a list.
+fn destinations<'py>(out: &Bound<'py, PyAny>) -> Option<Bound<'py, PyTuple>> {
+    let list = || out.cast::<PyList>().ok().map(PyListMethods::to_tuple);
+    out.cast::<PyTuple>().ok().cloned().or_else(list)
+}
+
+/// What a function with destinations gives: them, named as its results are.
+fn given_back<'py>(out: Bound<'py, PyAny>, result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_named = result.cast::<PyTuple>().is_ok() && !result.is_exact_instance_of::<PyTuple>();
+    match destinations(&out) {
+        Some(outs) if is_named => result.get_type().call1(outs),
+        Some(outs) => Ok(outs.into_any()),
+        None => Ok(out),
+    }
+}
+
 /// What a function that is written in Python gives, written into its `out`, which is given back.
 #[pyfunction]
 pub fn _write_out<'py>(name: &str, out: Bound<'py, PyAny>, result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     write_out(out.py(), lasting(name), &out, result, true)?;
-    Ok(out)
+    given_back(out, result)
 }
 
 /// The same name, kept for good: those of functions are few.

@@ -21,6 +21,8 @@ pub struct Signature {
     pub results: Option<Py<PyType>>,
     /// Whether the last positional parameter is `inplace`, which the function itself does not have.
     pub inplace: bool,
+    /// Whether the function has a parameter `inplace`.
+    pub has_inplace: bool,
 }
 
 pub struct Parameter {
@@ -49,6 +51,7 @@ impl Signature {
             positional: function.params.iter().filter(|p| !p.keyword_only).count(),
             results: results::class(py, function)?,
             inplace: false,
+            has_inplace: function.params.iter().any(|p| p.name == "inplace"),
         })
     }
 

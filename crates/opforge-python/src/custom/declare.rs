@@ -69,8 +69,8 @@ impl<'py> Options<'py> {
 
 /// Declares an operator.
 ///
-/// `func` is "path:Name", or a function `(tensors, attributes) -> tensors` of a tuple, a dict and a tuple. Options: `name`; `schema`; `outputs`
-/// (their number) and `several` (whether they come as a tuple); `shapes` and `dtypes` ([`rules`]); `accepts` (combinations of dtypes, None for any);
+/// `func` is "path:Name", or a function `(tensors, attributes) -> tensors` of a tuple, a dict and a tuple. Options: `name`; `schema`; `inputs` and `outputs`
+/// (their numbers) and `several` (whether they come as a tuple); `shapes` and `dtypes` ([`rules`]); `accepts` (combinations of dtypes, None for any);
 /// `attributes` (a dict); `positional` (names of attributes that calls give behind the tensors); `gradient`
 /// (`(inputs, outputs, grads, attributes, needs) -> gradients`, or another CustomOp); `fake` (as `func`, of tensors on the device "meta");
 /// `axes` and `roles`; `effects`; `reload` (whether calls look for changes of the file); and those of [`super::load::load`].
@@ -123,6 +123,9 @@ fn with_signature(py: Python<'_>, mut op: CustomOp, several: &Several, options: 
 
 fn with_rules(mut op: CustomOp, several: &Several, options: &Options<'_>) -> PyResult<CustomOp> {
     several.note(options.flag("several")?);
+    if let Some(inputs) = options.take("inputs")? {
+        op = op.inputs(inputs.extract()?);
+    }
     if let Some(outputs) = options.take("outputs")? {
         op = op.outputs(outputs.extract()?);
     }

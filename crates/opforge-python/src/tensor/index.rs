@@ -40,6 +40,9 @@ impl<'py> Part<'py> {
             Err(_) => from_object(object, None)?,
         };
         let dtype = tensor.dtype();
+        if let Some(i) = known_number(&tensor) {
+            return Ok(Part::At(i));
+        }
         if dtype != DType::Bool && dtype.is_differentiable() && tensor.elem_count() > 0 {
             let accepted = "integers, slices, None, ..., and tensors of integers or truth values";
             let class = object.get_type().name()?.to_string();
@@ -132,6 +135,15 @@ impl Selection {
     }
 }
 
+/// The number of an index without dimensions, which selects as numbers do; none where elements cannot be read, as in a graph that is traced.
+fn known_number(index: &Tensor) -> Option<i64> {
+    let is_number = index.rank() == 0 && index.dtype().is_int() && index.dtype() != DType::U8;
+    if !is_number {
+        return None;
+    }
+    index.to_dtype(DType::I64).and_then(|index| index.to_scalar()).ok()
+}
+
 /// Whether an index is a list that stands for a tuple, as in numpy's early versions and PyTorch: short, with a part that is more than a number.
 fn stands_for_tuple(key: &Bound<'_, PyAny>) -> PyResult<bool> {
     /// Longer lists are rows of numbers.
@@ -198,6 +210,17 @@ fn value_for(view: &Tensor, value: &Bound<'_, PyAny>, rank: usize) -> PyResult<T
     value.to_dtype(view.dtype()).or_raise(py)
 }
 
+/// Writes a number, a tensor, or what stands for one, to all of a view.
+pub(super) fn write(view: &Tensor, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = value.py();
+    let is_tensor = value.cast::<PyTensor>().is_ok();
+    if let Some(number) = (!is_tensor).then(|| binding::scalar(value.as_borrowed())).flatten() {
+        return fill_with(view, number.into()).map(drop).or_raise(py);
+    }
+    let value = value_for(view, value, view.rank())?;
+    copy_into(view, &value, false).map(drop).or_raise(py)
+}
+
 /// The mask, if the index is one mask from the first dimension on.
 fn only_mask(selection: &Selection) -> Option<&Tensor> {
     match &selection.indices[..] {
@@ -230,12 +253,7 @@ impl PyTensor {
         let selection = Selection::new(py, self.tensor(py), key)?;
         let view = &selection.view;
         if selection.indices.is_empty() {
-            let is_tensor = value.cast::<PyTensor>().is_ok();
-            if let Some(number) = (!is_tensor).then(|| binding::scalar(value.as_borrowed())).flatten() {
-                return fill_with(view, number.into()).map(drop).or_raise(py);
-            }
-            let value = value_for(view, value, view.rank())?;
-            return copy_into(view, &value, false).map(drop).or_raise(py);
+            return write(view, value);
         }
         let value = value_for(view, value, usize::MAX)?;
         match only_mask(&selection) {

@@ -4,7 +4,7 @@ use opforge::{DType, Error, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyMemoryView, PyType};
 
 use super::{PyTensor, buffer};
 use crate::error::{OrRaise, raise};
@@ -88,8 +88,11 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
         let text = format!("can't convert {} device type tensor to numpy{hint}", tensor.device());
         return Err(PyTypeError::new_err(text));
     }
-    // The array's base is a memoryview, which holds the tensor.
-    let over = |tensor: Tensor| py.import("numpy")?.call_method1("asarray", (PyTensor::wrap(py, tensor)?,));
+    // The array's base is a memoryview, which holds the tensor. Of a tensor without one numpy would ask for an array again.
+    let over = |tensor: Tensor| {
+        let view = PyMemoryView::from(PyTensor::wrap(py, tensor)?.bind(py))?;
+        py.import("numpy")?.call_method1("asarray", (view,))
+    };
     if tensor.dtype().is_storage_only() {
         let dtype = small_dtype(py, tensor.dtype())?;
         let bytes = opforge::functional::view_dtype(&tensor.detach(), DType::U8).or_raise(py)?;

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::PyTensor;
+use super::index::write;
 use super::size::size;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
@@ -186,6 +187,18 @@ impl PyTensor {
     #[getter]
     fn imag(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Self::wrap(py, opforge::functional::imag(&self.tensor(py)).or_raise(py)?)
+    }
+
+    #[setter]
+    fn set_real(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let part = opforge::functional::real(&self.tensor(py)).or_raise(py)?;
+        write(&part, value)
+    }
+
+    #[setter]
+    fn set_imag(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let part = opforge::functional::imag(&self.tensor(py)).or_raise(py)?;
+        write(&part, value)
     }
 
     /// The conjugate of a matrix transposed.

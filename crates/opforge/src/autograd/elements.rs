@@ -96,22 +96,22 @@ impl Tensor {
         let slot = Slot::default().counted_by(Some(Counter::default()));
         Tensor::with_slot(self.shared_meta().clone(), self.storage().clone(), slot)
     }
-    /// As [`Tensor::untracked`], to stand where the leaf `place` stood: with its hooks, which either's [`Tensor::remove_hook`] removes from both.
+
+    /// As [`Tensor::untracked`], to stand where the leaf `place` stood: the same tensor to gradients, which has other elements from now on. What calls before
+    /// have computed of `place` still has its gradient by the elements that they saw, added to what both have as [`Tensor::grad`]; hooks are those of both.
     ///
     /// ```
-    /// # use std::sync::Arc;
     /// # use opforge::{Device, Tensor, Var, autograd};
     /// let x = Var::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// x.register_hook(Arc::new(|grad| grad.affine(10.0, 0.0).map(Some)))?;
+    /// let y = x.sqr()?.sum_all()?;
     /// let other = Tensor::new(&[3f32, 4.0], &Device::Cpu)?.untracked_in_place_of(&x);
     /// other.set_requires_grad(true)?;
-    /// autograd::accumulate(&[(other.sum_all()?, None)], None, Default::default())?;
-    /// assert_eq!(other.grad().unwrap().to_vec1::<f32>()?, [10.0, 10.0]);
+    /// autograd::accumulate(&[(y, None)], None, Default::default())?;
+    /// assert_eq!(other.grad().unwrap().to_vec1::<f32>()?, [2.0, 4.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn untracked_in_place_of(&self, place: &Tensor) -> Tensor {
-        let made = self.untracked();
-        made.slot().share_hooks(place.slot());
-        made
+        let slot = Slot::default().counted_by(Some(Counter::default())).sharing(place.slot());
+        Tensor::standing_for(place, self.shared_meta().clone(), self.storage().clone(), slot)
     }
 }

@@ -104,6 +104,22 @@ pub fn record_function_in_place(
     Ok(outputs.iter().enumerate().map(finish).collect())
 }
 
+/// Records a view that shows the elements of `input` as those of another dtype, with the gradient that `backward` makes of its own. It stays a view: what is
+/// written into either is part of the history of both.
+#[track_caller]
+pub(crate) fn record_view(name: &str, input: &Tensor, view: Tensor, backward: Arc<FunctionBackward>) -> Tensor {
+    let shown = Tensor::with_slot(view.shared_meta().clone(), view.storage().clone(), Slot::view_of(input));
+    if is_grad_enabled() && input.requires_grad() {
+        let edges = [input.edge()].into_iter().collect();
+        let saved = Saved { function: Some(backward), ..Saved::default() };
+        let metas = [input.shared_meta()].into_iter();
+        let node =
+            Node::new(Action::Function(name.into()), Location::caller(), metas, [&shown].into_iter(), edges, saved);
+        shown.slot().set(true, Some((node, 0)));
+    }
+    shown
+}
+
 /// Runs a function's own backward and fits what it returns to the inputs.
 pub(super) fn backward(name: &Arc<str>, ctx: &Backward<'_>) -> Result<Grads> {
     let needs: SmallVec<[bool; 4]> = (0..ctx.input_count()).map(|i| ctx.needs(i)).collect();

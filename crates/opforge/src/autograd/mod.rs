@@ -32,6 +32,7 @@ pub use backward::Backward;
 pub use broadcast::sum_to;
 pub use ending::{Ending, at_the_end};
 pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad, leaf_gradients};
+pub(crate) use function::record_view;
 pub use function::{FunctionBackward, SavedTensor, record_function, record_function_in_place};
 pub use grad_fn::GradFn;
 pub use hooks::{AfterHook, Hook, HookId};

@@ -34,7 +34,8 @@ pub(crate) struct Slot {
     origin: Mutex<Option<Origin>>,
     /// What counts changes in place, if it is not the storage; for a view, that of its base counts.
     counter: Option<Counter>,
-    extra: OnceLock<Box<Extra>>,
+    /// Tensors that have stood for one leaf share it.
+    extra: OnceLock<Arc<Extra>>,
 }
 
 /// What few tensors have.
@@ -42,13 +43,13 @@ pub(crate) struct Slot {
 pub(crate) struct Extra {
     pub(super) grad: Mutex<Option<Tensor>>,
     pub(super) retains_grad: AtomicBool,
-    /// A leaf's hooks, which other leaves may share; those of computed tensors are with the nodes that computed them.
+    /// A leaf's hooks; those of computed tensors are with the nodes that computed them.
     pub(super) hooks: Numbered<Hook>,
     pub(super) after: Numbered<AfterHook>,
 }
 
 /// Hooks with the numbers of their registrations.
-type Numbered<H> = Arc<Mutex<Vec<(u64, Arc<H>)>>>;
+type Numbered<H> = Mutex<Vec<(u64, Arc<H>)>>;
 
 /// Locks what no panic leaves half done.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -135,19 +136,16 @@ impl Slot {
         Some((old, new))
     }
 
-    pub(super) fn extra(&self) -> &Extra {
-        self.extra.get_or_init(Box::default)
+    pub(super) fn extra(&self) -> &Arc<Extra> {
+        self.extra.get_or_init(Arc::default)
     }
 
-    /// Shares the hooks of another place, from now on. Does nothing in a place that has something of its own.
-    pub(super) fn share_hooks(&self, other: &Slot) {
-        if let Some(Extra { hooks, after, .. }) = other.extra_opt() {
-            let shared = Extra { hooks: hooks.clone(), after: after.clone(), ..Extra::default() };
-            let _ = self.extra.set(Box::new(shared));
-        }
+    /// The same place, with the gradient and the hooks of another, which both change from now on.
+    pub(super) fn sharing(self, other: &Slot) -> Self {
+        Slot { extra: OnceLock::from(other.extra().clone()), ..self }
     }
 
     pub(super) fn extra_opt(&self) -> Option<&Extra> {
-        self.extra.get().map(|extra| &**extra)
+        self.extra.get().map(Arc::as_ref)
     }
 }

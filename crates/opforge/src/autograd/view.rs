@@ -13,7 +13,7 @@ use super::hooks::move_retained;
 use super::node::{Action, Node};
 use super::slot::{Edge, Origin};
 use crate::operator::Grads;
-use crate::{Error, Layout, Result, Tensor};
+use crate::{Error, Layout, Meta, Result, Tensor};
 
 impl Tensor {
     /// The tensor, itself not a view, whose elements this view shows; `None` for what is not a view. Detached tensors are not.
@@ -92,16 +92,41 @@ fn replace(tensor: &Tensor, origin: Origin) {
     move_retained(tensor, old.as_ref(), Some(&origin));
 }
 
+/// One of a base and a view of it, in elements that both have: where one shows the complex numbers and the other their parts, these.
+struct Side {
+    layout: Layout,
+    is_paired: bool,
+}
+
+impl Side {
+    fn of(own: &Meta, other: &Meta) -> Self {
+        let is_paired = own.dtype.is_complex() && !other.dtype.is_complex();
+        let layout = if is_paired { own.layout.of_parts() } else { own.layout.clone() };
+        Side { layout, is_paired }
+    }
+
+    /// A gradient in such elements.
+    fn open(&self, grad: Tensor) -> Result<Tensor> {
+        if self.is_paired { grad.as_parts() } else { Ok(grad) }
+    }
+
+    /// A gradient of them, as it was before.
+    fn close(&self, grad: Tensor) -> Result<Tensor> {
+        if self.is_paired { grad.of_parts() } else { Ok(grad) }
+    }
+}
+
 /// The gradients of [`Action::Overwrite`]: of the base as it was before, zero where it was overwritten, and of the value that was written.
 pub(super) fn overwrite_backward(ctx: &Backward<'_>) -> Result<Grads> {
-    let (base, view) = (&ctx.input_meta(0).layout, &ctx.input_meta(1).layout);
-    let (memory, start) = lay_out(&ctx.grad(0)?, base, view)?;
+    let (base, view) = (ctx.input_meta(0), ctx.input_meta(1));
+    let (base, view) = (Side::of(base, view), Side::of(view, base));
+    let (memory, start) = lay_out(&base.open(ctx.grad(0)?)?, &base.layout, &view.layout)?;
     let show = |layout: &Layout| memory.as_strided(layout.shape(), layout.stride(), layout.start_offset() - start);
-    let part = show(view)?;
-    let written = ctx.when(1, || part.copy())?;
+    let part = show(&view.layout)?;
+    let written = ctx.when(1, || view.close(part.copy()?))?;
     let kept = ctx.when(0, || {
         part.clear_elements()?;
-        show(base)
+        base.close(show(&base.layout)?)
     })?;
     Ok(smallvec![kept, written])
 }
@@ -119,5 +144,9 @@ fn lay_out(grad: &Tensor, base: &Layout, view: &Layout) -> Result<(Tensor, usize
 
 /// The gradient of [`Action::Show`].
 pub(super) fn show_backward(ctx: &Backward<'_>) -> Result<Grads> {
-    Ok(smallvec![Some(ctx.grad(0)?.shown_back(&ctx.output_meta(0).layout, ctx.input_meta(0))?)])
+    let (view, base) = (ctx.output_meta(0), ctx.input_meta(0));
+    let (shown, whole) = (Side::of(view, base), Side::of(base, view));
+    let grad = shown.open(ctx.grad(0)?)?;
+    let like = Meta { dtype: grad.dtype(), layout: whole.layout.clone() };
+    Ok(smallvec![Some(whole.close(grad.shown_back(&shown.layout, &like)?)?)])
 }

@@ -123,6 +123,11 @@ impl Tensor {
         Tensor(Arc::new(Inner { id: TensorId::next(), meta, device: storage.device(), storage, slot }))
     }
 
+    /// A tensor with the identity of another.
+    pub(crate) fn standing_for(place: &Tensor, meta: SharedMeta, storage: Arc<Storage>, slot: Slot) -> Self {
+        Tensor(Arc::new(Inner { id: place.id(), meta, device: storage.device(), storage, slot }))
+    }
+
     /// A view: some layout over this tensor's storage that it spans.
     pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         Self::with_slot(Meta { dtype: self.dtype(), layout }, self.storage().clone(), Slot::view_of(self))

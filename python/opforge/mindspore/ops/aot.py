@@ -16,17 +16,22 @@ def native_operator(func, out_shape, out_dtype, bprop, info, accepted):
     """The operator `func`, called with the inputs and then the attributes that `info` declares without a value."""
     attributes = [attr for attr in info.get("attr", ()) if "name" in attr]
     form = _Form(out_shape, out_dtype, bprop, [attr for attr in attributes if "value" not in attr])
-    return _core.CustomOp(
+    inputs = info.get("inputs", ())
+    # An input that is "dynamic" is any number of tensors, and one that is "optional" none or one: combinations of dtypes say nothing of theirs.
+    is_fixed = all(item.get("paramType", "required") == "required" for item in inputs)
+    op = _core.CustomOp(
         func,
         name=info.get("op_name"),
+        inputs=len(inputs) if inputs and is_fixed else None,
         outputs=form.count(info),
         shapes=form.shapes if callable(out_shape) else form.shapes() if out_shape is not None else None,
         dtypes=form.dtypes if callable(out_dtype) else form.dtypes() if out_dtype is not None else None,
-        accepts=accepted,
+        accepts=accepted if is_fixed else None,
         attributes={attr["name"]: _converted(attr) for attr in attributes if "value" in attr},
         positional=form.positional,
         gradient=None if bprop is None else form.gradient,
     )
+    return op if is_fixed and not form.call_attributes else lambda *args: op(*form.arguments(args))
 
 
 class _Form:
@@ -37,6 +42,12 @@ class _Form:
         self.call_attributes = call_attributes
         self.positional = [attr["name"] for attr in call_attributes]
         self.several = False
+
+    def arguments(self, args):
+        """A call's tensors, one by one where a list or tuple of them is given, then its attributes as values of their declared types."""
+        count = len(args) - len(self.call_attributes)
+        tensors = [tensor for arg in args[:count] for tensor in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+        return tensors + [_as_declared(attr, value) for attr, value in zip(self.call_attributes, args[count:])]
 
     def count(self, info):
         """How many outputs are declared, None if only shapes or dtypes tell."""
@@ -73,3 +84,11 @@ def _converted(attr):
     if kind in _LISTS:
         return [_LISTS[kind](item) for item in value]
     return _TYPES[kind](value) if kind in _TYPES else value
+
+
+def _as_declared(attr, value):
+    """A call's value as the attribute's declared type; what cannot be one, such as a tensor, as it is, for the operator to take or refuse."""
+    try:
+        return value if isinstance(value, _core.Tensor) else _converted({**attr, "value": value})
+    except (TypeError, ValueError):
+        return value

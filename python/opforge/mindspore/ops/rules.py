@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from ..dtype import Type, to_core
 
 
@@ -9,7 +11,7 @@ def shapes(declared, inputs):
     """The outputs' shapes for inputs of these shapes, as lists, and whether the result is a tuple."""
     value = declared(*(list(shape) for shape in inputs)) if callable(declared) else declared
     found, several = _split("out_shape", value, _is_shape)
-    return [list(shape) for shape in found], several
+    return [[int(size) for size in shape] for shape in found], several
 
 
 def dtypes(declared, inputs):
@@ -29,4 +31,4 @@ def _split(argument, value, is_one):
 
 
 def _is_shape(value) -> bool:
-    return isinstance(value, (tuple, list)) and all(isinstance(size, int) for size in value)
+    return isinstance(value, (tuple, list)) and all(isinstance(size, Integral) for size in value)

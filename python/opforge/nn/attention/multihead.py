@@ -41,6 +41,17 @@ def _check_shapes(query, key, value, embed_dim, num_heads, key_padding_mask):
         raise AssertionError(f"Expected `key_padding_mask` to be {query.dim() - 1}-D but got {key_padding_mask.dim()}-D")
 
 
+def _check_masks(attn_mask, key_padding_mask, batch, num_heads, length, source):
+    if key_padding_mask is not None and tuple(key_padding_mask.shape) != (batch, source):
+        raise AssertionError(f"key_padding_mask: a tensor of shape {tuple(key_padding_mask.shape)}, expected {(batch, source)}")
+    if attn_mask is None:
+        return
+    expected = {2: (length, source), 3: (batch * num_heads, length, source)}
+    if tuple(attn_mask.shape) != expected.get(attn_mask.dim()):
+        kind = RuntimeError if attn_mask.dim() in expected else AssertionError
+        raise kind(f"attn_mask: a tensor of shape {tuple(attn_mask.shape)}, expected {expected[2]} or {expected[3]}")
+
+
 def multi_head_attention_forward(
     query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p,
     out_proj_weight, out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None,
@@ -66,6 +77,7 @@ def multi_head_attention_forward(
     q, k, v = _project(query, key, value, weights, in_proj_bias)
     length, batch, embed = q.shape
     causal = is_causal and key_padding_mask is None and not need_weights
+    _check_masks(None if causal else attn_mask, key_padding_mask, batch, num_heads, length, k.size(0))
     mask = None if causal else _merged_mask(attn_mask, key_padding_mask, batch, num_heads, q.dtype)
     if bias_k is not None:
         k = _C.cat([k, bias_k.expand(1, batch, -1)])

@@ -86,7 +86,8 @@ class Hooks:
         return register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Runs `hook(module, grad_input, grad_output)` once the gradients of the inputs are there; may return a new `grad_input`."""
+        """Runs `hook(module, grad_input, grad_output)` once the gradients of the inputs are there; may return a new `grad_input`. Both are tuples, which have
+        None for what needs no gradient; where no input does, the hook runs once those of the outputs are there."""
         return register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook):
@@ -197,11 +198,12 @@ class _BackwardProbe:
     def __init__(self, module, pre_hooks, hooks):
         self.module, self.pre_hooks, self.hooks = module, pre_hooks, hooks
         self.grad_outputs = None
-        self.inputs_watched = False
+        self.inputs_watched, self.input_count = False, 0
 
     def watch_inputs(self, args):
         if not self.hooks:
             return args
+        self.input_count = len(args)
         args, self.inputs_watched = self._watch(args, self._inputs_arrived)
         return args
 
@@ -242,7 +244,8 @@ class _BackwardProbe:
         self.grad_outputs = grads
         if not self.inputs_watched:
             for hook in self.hooks:
-                if hook(self.module, (), grads) not in (None, ()):
+                result = hook(self.module, (None,) * self.input_count, grads)
+                if result is not None and not (isinstance(result, tuple) and all(grad is None for grad in result)):
                     raise RuntimeError("Backward hook: where no input requires a gradient it must return None")
         return grads
 

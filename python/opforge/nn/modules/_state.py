@@ -6,12 +6,12 @@ from collections import OrderedDict, namedtuple
 
 from ... import _core as _C
 from ...autograd.grad_mode import no_grad
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy, was_lazy
 
 EXTRA_STATE = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
     def __repr__(self):
@@ -58,7 +58,7 @@ class StateDict:
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         """Adds this module's own tensors, not those of its children."""
         for name, tensor in self._own_state().items():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
         if type(self).get_extra_state is not StateDict.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
@@ -89,7 +89,7 @@ class StateDict:
         if errors:
             listed = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     def _load(self, state_dict, prefix, strict, assign, missing, unexpected, errors):
         metadata = dict(getattr(state_dict, "_metadata", None) or {}).get(prefix[:-1], {})
@@ -103,7 +103,7 @@ class StateDict:
                 part = OrderedDict((k, v) for k, v in state_dict.items() if k.startswith(below))
                 part._metadata = getattr(state_dict, "_metadata", None)
                 module._load(part, below, strict, assign, missing, unexpected, errors)
-        keys = IncompatibleKeys(missing, unexpected)
+        keys = _IncompatibleKeys(missing, unexpected)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
                 raise RuntimeError("load_state_dict post hooks change incompatible_keys in place and return None")
@@ -128,6 +128,8 @@ class StateDict:
         """Puts `value` into the parameter or buffer `name`; what does not fit is returned as a message."""
         if not isinstance(value, _C.Tensor):
             return f'While copying the parameter named "{key}", expected a Tensor from checkpoint but received {type(value)}'
+        if is_lazy(tensor) and was_lazy(value):
+            return None
         if tensor.dim() == 0 and tuple(value.shape) == (1,):
             value = value[0]
         if tuple(value.shape) != tuple(tensor.shape):

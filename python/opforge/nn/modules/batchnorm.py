@@ -10,7 +10,7 @@ class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats:
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # a plain average over all batches
                 momentum = 1.0 / float(self.num_batches_tracked)

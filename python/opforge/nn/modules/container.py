@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from operator import index
+from operator import index, itemgetter
 
 from ... import _core as _C
 from ..parameter import Parameter
@@ -365,16 +366,19 @@ class ParameterDict(Module):
 
     def copy(self):
         """Another dictionary of the same parameters."""
-        return type(self)(dict(self.items()))
+        return type(self)(self.items())
 
     @classmethod
     def fromkeys(cls, keys, default=None):
         """A dictionary with one value for all names."""
-        return cls({key: default for key in keys})
+        return cls((key, default) for key in keys)
 
     def update(self, parameters):
-        """Adds or replaces values, from a mapping or from pairs."""
-        for key, value in _items(parameters, "ParameterDict.update"):
+        """Adds or replaces values, from pairs or from a mapping: new names of a mapping come sorted, unless it is an OrderedDict or a ParameterDict."""
+        pairs = _items(parameters, "ParameterDict.update")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs.sort(key=itemgetter(0))
+        for key, value in pairs:
             self[key] = value
 
     def __or__(self, other):

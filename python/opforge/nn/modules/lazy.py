@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...autograd.grad_mode import no_grad
-from ..parameter import UninitializedParameter, is_lazy
+from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy, was_lazy
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
@@ -57,7 +57,7 @@ class LazyModuleMixin:
     def _lazy_load_hook(self, state_dict, prefix, *rest):
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             saved = state_dict.get(prefix + name)
-            if is_lazy(tensor) and saved is not None and not is_lazy(saved):
+            if is_lazy(tensor) and saved is not None and not was_lazy(saved):
                 with no_grad():
                     tensor.materialize(saved.shape)
 
@@ -79,6 +79,9 @@ class _LazyLayer(LazyModuleMixin):
         for name, parameter in self._parameters.items():
             if parameter is not None:
                 self._parameters[name] = UninitializedParameter(device=parameter.device, dtype=parameter.dtype)
+        for name, buffer in self._buffers.items():
+            if buffer is not None and buffer.dim():
+                self._buffers[name] = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
 
     def reset_parameters(self):
         """Nothing, while there are no elements."""
@@ -110,7 +113,7 @@ class _LazyLayer(LazyModuleMixin):
     def _load_from_state_dict(self, state_dict, prefix, *rest):
         saved = (state_dict.get(prefix + name) for name in ("weight", "running_mean"))
         for tensor in saved:
-            if tensor is not None and tensor.numel():
+            if tensor is not None and not was_lazy(tensor):
                 self._become(self._width_in(tensor))
                 return self._load_from_state_dict(state_dict, prefix, *rest)
 
@@ -154,6 +157,10 @@ class _LazyNorm(_LazyLayer):
 
 
 class _LazyInstanceNorm(_LazyNorm):
+    # Unlike the modules that they become, these have a scale, a shift and running statistics unless told otherwise.
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
     def _width_of(self, input):
         self._check_input_dim(input)
         return input.shape[0 if input.dim() == self._ranks[0] else 1]

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from ... import _core as _C
 from ..._tensors.layouts import laid_in
 from ...autograd.grad_mode import no_grad
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, is_lazy
 from . import _hooks
 from ._conversion import parse_to
 from ._hooks import (  # noqa: F401  PyTorch has them in this file
@@ -24,8 +24,7 @@ from ._hooks import (  # noqa: F401  PyTorch has them in this file
     register_module_parameter_registration_hook,
 )
 from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  packages have these under PyTorch's names
-from ._state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401
-from ._state import StateDict
+from ._state import StateDict, _IncompatibleKeys  # noqa: F401
 from ._traversal import Traversal
 
 # A module's dictionaries, in the order they are looked through for an attribute, and those of its hooks.
@@ -237,20 +236,25 @@ class Module(Hooks, StateDict, Traversal):
             if parameter is not None:
                 _replace_data(parameter, fn)
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                _replace_data(buffer, fn)
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args, **kwargs):
         """Moves to a device and converts floating point and complex tensors to a dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`.
 
-        With `memory_format=` the elements of tensors of four and five dimensions are put in that order. Raises TypeError for other dtypes and arguments.
+        With `memory_format=` the elements of tensors of four and five dimensions are put in that order. Raises TypeError for other dtypes and arguments,
+        NotImplementedError for tensors on the device "meta" that are to leave it.
         """
         device, dtype, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
         def convert(tensor):
+            if device is not None and tensor.device.type == "meta" != device.type:
+                raise NotImplementedError(f"nn.Module.to: tensors on meta have no elements to copy; to_empty(device='{device}') moves without them")
             target = dtype if dtype is not None and (tensor.is_floating_point() or tensor.is_complex()) else tensor.dtype
             moved = tensor.to(tensor.device if device is None else device, target)
             return moved if memory_format is None or moved.dim() not in (4, 5) else laid_in(moved, memory_format)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 
 from ... import _core as _C
+from ..._calls.tracing import is_compiling
+from ...amp.autocast_mode import is_autocast_enabled
+from ...backends.mha import get_fastpath_enabled
 from .. import functional as F
 from .. import init
 from ..attention.multihead import additive_mask, multi_head_attention_forward
 from ..parameter import Parameter
+from .activation import GELU, ReLU
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear, NonDynamicallyQuantizableLinear
@@ -220,8 +225,29 @@ def _clones(layer, count):
 _get_clones = _clones  # packages have it under PyTorch's name
 
 
+def _may_skip_padding(layer):
+    """Whether PyTorch has a kernel for this layer that leaves padding out."""
+    if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first:
+        return False
+    attention, activation = layer.self_attn, layer.activation
+    fits = attention.batch_first and attention.in_proj_bias is not None and attention.num_heads % 2 == 0 and layer.norm1.eps == layer.norm2.eps
+    # Unwrapped, as programs of PyTorch's find functions of `nn.functional` that take attributes.
+    plain = isinstance(activation, (ReLU, GELU)) or inspect.unwrap(activation) in (inspect.unwrap(F.relu), inspect.unwrap(F.gelu))
+    return fits and plain
+
+
+def _is_at_the_ends(padding):
+    """Whether nothing follows what is padded, in each row of a truth value for each position."""
+    return not bool((padding[:, :-1] & padding[:, 1:].logical_not()).any())
+
+
 class TransformerEncoder(Module):
-    """`num_layers` copies of an encoder layer, and a last `norm` if given. The two other settings change nothing."""
+    """`num_layers` copies of an encoder layer, and a last `norm` if given.
+
+    With `enable_nested_tensor` the layers give 0 at padded positions where PyTorch computes nothing there: in evaluation without gradients, of batches
+    that are padded at their ends (`mask_check=False` takes that for granted), for layers with `batch_first`, a bias, an even number of heads,
+    relu or gelu, and the norm last.
+    """
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__()
@@ -229,15 +255,29 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and _may_skip_padding(encoder_layer)
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         mask = additive_mask(mask, "mask", src.dtype)
+        skipped = padding.to(_C.bool) if self._skips_padding(src, mask, padding) else None
         is_causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
+        if skipped is not None:
+            src = src.masked_fill(skipped.unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
+
+    def _skips_padding(self, src, mask, padding):
+        first = self.layers[0]
+        if padding is None or mask is not None or not self.use_nested_tensor or first.training or src.dim() != 3:
+            return False
+        if src.device.type not in ("cpu", "cuda", "xpu") or not get_fastpath_enabled() or is_autocast_enabled():
+            return False
+        if _C.is_grad_enabled() and any(tensor.requires_grad for tensor in (src, *first.parameters())):
+            return False
+        return not self.mask_check or (not is_compiling() and _is_at_the_ends(padding.to(_C.bool)))
 
 
 class TransformerDecoder(Module):

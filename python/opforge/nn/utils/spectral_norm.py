@@ -46,9 +46,10 @@ class SpectralNorm:
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
             with no_grad():
-                new = power_iteration(matrix, left, right, self.n_power_iterations, self.eps)
-                left.copy_(new[0])
-                right.copy_(new[1])
+                # From the left vector on, where parametrizations begin at the right one: of the adjoint matrix, whose vectors change places.
+                new_right, new_left = power_iteration(matrix.mH, right, left, self.n_power_iterations, self.eps)
+                left.copy_(new_left)
+                right.copy_(new_right)
         # Copies: another forward changes the buffers before this one's backward.
         return weight / left.clone().dot(matrix.mv(right.clone()))
 

@@ -84,7 +84,7 @@ def collate_int_fn(batch, *, collate_fn_map=None):
 
 
 def collate_str_fn(batch, *, collate_fn_map=None):
-    """The list as it is."""
+    """The list or tuple as it is."""
     return batch
 
 
@@ -100,7 +100,7 @@ default_collate_fn_map = {
 
 
 def collate(batch, *, collate_fn_map=None):
-    """Makes a batch of a list of samples by a function `f(batch, *, collate_fn_map)` for their type.
+    """Makes a batch of samples, a list or a tuple of them, by a function `f(batch, *, collate_fn_map)` for their type.
 
     The function is that of the first sample's type in the map, or of the first entry that the type is a subclass of. Mappings, named tuples and sequences
     are batched item by item, in containers of their kind (tuples in lists). TypeError for anything else.
@@ -124,8 +124,9 @@ def collate(batch, *, collate_fn_map=None):
 def default_collate(batch):
     """Makes a batch of a list of samples.
 
-    Tensors, arrays and numbers are stacked along a new first dimension (floats as float64); strings and bytes become a list; mappings, named
-    tuples and sequences are batched item by item, in containers of their kind (tuples in lists). TypeError for anything else.
+    Tensors, arrays and numbers are stacked along a new first dimension (floats as float64); strings and bytes become a list, or a tuple
+    where they are items of sequences; mappings, named tuples and sequences are batched item by item, in containers of their kind (tuples in lists).
+    TypeError for anything else.
 
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     {'x': tensor([1, 2]), 'name': ['a', 'b']}
@@ -136,7 +137,7 @@ def default_collate(batch):
 def _collate_sequences(sample, batch, functions):
     if any(len(item) != len(sample) for item in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
-    columns = [collate(list(column), collate_fn_map=functions) for column in zip(*batch)]
+    columns = [collate(column, collate_fn_map=functions) for column in zip(*batch)]
     if _is_namedtuple(sample):
         return type(sample)(*columns)
     return columns if isinstance(sample, tuple) else _like_sequence(sample, columns)

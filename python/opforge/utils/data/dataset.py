@@ -44,7 +44,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors):
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
-            raise ValueError(f"tensors of one length expected, got lengths {[len(tensor) for tensor in tensors]}")
+            raise AssertionError(f"tensors of one length expected, got lengths {[len(tensor) for tensor in tensors]}")
         self.tensors = tensors
 
     def __getitem__(self, index):
@@ -87,9 +87,9 @@ class ConcatDataset(Dataset[T]):
     def __init__(self, datasets):
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("datasets should not be an empty iterable")
+            raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(part, IterableDataset) for part in self.datasets):
-            raise TypeError("ConcatDataset does not support IterableDataset; see ChainDataset")
+            raise AssertionError("ConcatDataset does not support IterableDataset; see ChainDataset")
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
 
     def __len__(self):
@@ -97,7 +97,8 @@ class ConcatDataset(Dataset[T]):
 
     def __getitem__(self, index):
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} samples")
+            kind = IndexError if index >= 0 else ValueError
+            raise kind(f"index {index} is out of range for {len(self)} samples")
         index %= len(self)
         part = bisect_right(self.cumulative_sizes, index)
         return self.datasets[part][index - (self.cumulative_sizes[part - 1] if part else 0)]
@@ -112,7 +113,7 @@ class ChainDataset(IterableDataset):
     def _parts(self):
         for part in self.datasets:
             if not isinstance(part, IterableDataset):
-                raise TypeError(f"ChainDataset only supports IterableDataset, got {type(part).__name__}")
+                raise AssertionError(f"ChainDataset only supports IterableDataset, got {type(part).__name__}")
             yield part
 
     def __iter__(self):

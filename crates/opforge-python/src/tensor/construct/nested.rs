@@ -65,7 +65,7 @@ impl Walk {
             return Err(Fault::kind(class(object)?, NUMBERS));
         }
         if is_array_like(object)? {
-            return self.block(&array_like("tensor", object)?, depth);
+            return self.rows(&array_like("tensor", object)?, depth);
         }
         // SAFETY: asks for the type's slots only.
         if unsafe { ffi::PySequence_Check(object.as_ptr()) } == 0 {
@@ -135,8 +135,17 @@ impl Walk {
         Ok(())
     }
 
-    /// A tensor in the place of nested sequences.
+    /// A tensor in the place of nested sequences; of one element, where no sequence is expected in one of them, it is a number.
     fn block(&mut self, tensor: &Tensor, depth: usize) -> Result<(), Fault> {
+        if depth > 0 && depth == self.shape.len() && tensor.elem_count() == 1 {
+            self.check_leaf(depth)?;
+            return self.elements.push(tensor.to_scalars()?[0], tensor.dtype());
+        }
+        self.rows(tensor, depth)
+    }
+
+    /// An array in the place of nested sequences.
+    fn rows(&mut self, tensor: &Tensor, depth: usize) -> Result<(), Fault> {
         for (d, &len) in tensor.dims().iter().enumerate() {
             self.check_length(len, depth + d)?;
         }

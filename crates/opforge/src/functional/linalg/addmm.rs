@@ -20,7 +20,17 @@ functions! { addmm, addmv, addr, addbmm, baddbmm }
 #[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
 #[python(torch, method, in_place)]
 pub fn addmm(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    if is_bias(input, mat1, mat2) && [beta, alpha].iter().all(|by| by.as_real() == Some(1.0)) {
+        return f::linear(mat1, &f::t(mat2)?, Some(input));
+    }
     combine(OP, input, &unless_left_out(f::mm(mat1, mat2)?, alpha)?, beta, alpha)
+}
+
+/// Whether a vector is added to each row of a product of floats: sums then begin with it, and are rounded once.
+fn is_bias(input: &Tensor, mat1: &Tensor, mat2: &Tensor) -> bool {
+    let dtype = input.dtype();
+    let are_matrices = [mat1, mat2].iter().all(|mat| mat.rank() == 2 && mat.dtype() == dtype);
+    dtype.is_float() && are_matrices && mat1.dims()[1] == mat2.dims()[0] && input.dims() == &mat2.dims()[1..]
 }
 
 /// `beta * input + alpha * mat vec`.
@@ -40,7 +50,12 @@ pub fn addmv(input: &Tensor, mat: &Tensor, vec: &Tensor, beta: Scalar, alpha: Sc
 #[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
 #[python(torch, method, in_place)]
 pub fn addr(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
-    combine(OP, input, &f::outer(vec1, vec2)?, beta, alpha)
+    // Products of integers that are added to floats would wrap.
+    let of = |vec: &Tensor| match input.dtype().is_float() && vec.dtype().is_int() {
+        true => vec.to_dtype(input.dtype()),
+        false => Ok(vec.clone()),
+    };
+    combine(OP, input, &f::outer(&of(vec1)?, &of(vec2)?)?, beta, alpha)
 }
 
 /// `beta * input + alpha * (the sum of a batch's matrix products)`.

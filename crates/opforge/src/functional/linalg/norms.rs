@@ -167,14 +167,20 @@ pub fn linalg_norm(
     }
 }
 
-/// The norm of this name of matrices: see [`matrix_norm`].
+/// The norm of this name of matrices, in the last dimensions unless `dim` says which: see [`matrix_norm`].
 ///
 /// # Errors
 /// As [`matrix_norm`].
-#[function(dim = &[-2, -1], keepdim = false, *, dtype = None)]
+#[function(dim = None, keepdim = false, *, dtype = None)]
 #[python(linalg, name = "norm")]
-pub fn linalg_norm_named(A: &Tensor, ord: &str, dim: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
-    matrix_norm(A, ord, dim, keepdim, dtype)
+pub fn linalg_norm_named(
+    A: &Tensor,
+    ord: &str,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
+    matrix_norm(A, ord, dim.unwrap_or(&[-2, -1]), keepdim, dtype)
 }
 
 /// The `p`-norm of the difference of two tensors.

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use crate::autograd::record_function;
+use crate::autograd::record_view;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
 functions! { view_as_real, view_as_complex, complex, polar, imag }
 
-/// The parts of complex numbers, in a new last dimension of 2: a view. What is written into it has no gradient.
+/// The parts of complex numbers, in a new last dimension of 2: a view.
 ///
 /// # Errors
 /// For real numbers.
@@ -30,7 +30,7 @@ pub fn view_as_real(input: &Tensor) -> Result<Tensor> {
     seen_as(OP, input, parts, |grad| view_as_complex(&grad.contiguous()?))
 }
 
-/// Pairs of real numbers, the last dimension of 2, as complex ones: a view. What is written into it has no gradient.
+/// Pairs of real numbers, the last dimension of 2, as complex ones: a view.
 ///
 /// # Errors
 /// For a last dimension of another length, or whose elements do not lie side by side, and dtypes other than f32 and f64.
@@ -132,7 +132,19 @@ pub(crate) fn complex_dtype(part: DType) -> Option<DType> {
 #[track_caller]
 fn seen_as(name: &str, input: &Tensor, view: Tensor, back: fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let backward = move |grads: &[Option<Tensor>], _: &[bool]| Ok(vec![grads[0].as_ref().map(back).transpose()?]);
-    Ok(record_function(name, &[input], &[view], &[true], Arc::new(backward))?.remove(0))
+    Ok(record_view(name, input, view, Arc::new(backward)))
+}
+
+impl Tensor {
+    /// [`view_as_real`].
+    pub(crate) fn as_parts(&self) -> Result<Tensor> {
+        view_as_real(self)
+    }
+
+    /// [`view_as_complex`].
+    pub(crate) fn of_parts(&self) -> Result<Tensor> {
+        view_as_complex(self)
+    }
 }
 
 /// A linear reduction; of complex numbers, one part by one.

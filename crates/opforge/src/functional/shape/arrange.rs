@@ -156,10 +156,10 @@ pub fn repeat_interleave_each(
     ensure(repeats.dims() == [x.dims()[dim]], || {
         wrong_shape(OP, "repeats", repeats.shape(), format!("a vector of {}", x.dims()[dim]))
     })?;
-    f::index_select(&x, dim as i64, &repeated_positions(&repeats, None)?)
+    f::index_select(&x, dim as i64, &repeated_positions(&repeats.to_dtype(DType::I64)?, None)?)
 }
 
-/// `0, 1, 2, ..`, each as often as a vector of integers says.
+/// `0, 1, 2, ..`, each as often as a vector of integers says, in their dtype.
 #[function(*, output_size = None)]
 #[python(torch, name = "repeat_interleave")]
 pub fn repeated_positions(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
@@ -175,7 +175,7 @@ pub fn repeated_positions(repeats: &Tensor, output_size: Option<i64>) -> Result<
     for (i, &n) in counts.iter().enumerate() {
         (0..n).try_for_each(|_| positions.push(i as i64))?;
     }
-    Tensor::from_room(positions, total, repeats.device())
+    Tensor::from_room(positions, total, repeats.device())?.to_dtype(repeats.dtype())
 }
 
 /// The tensor and its dimension; all elements in a vector without one.

@@ -130,18 +130,24 @@ pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Objec
             Ok(Object::Device(format!("{}:{}", pickle.text(name)?, pickle.natural(index)?)))
         }
         ("torch._utils", "_rebuild_tensor", &[storage, offset, size, stride]) => {
-            tensor(pickle, [storage, offset, size, stride], false, None)
+            tensor(pickle, [storage, offset, size, stride], false, None).map(Object::Tensor)
         }
-        ("torch._utils", "_rebuild_tensor_v2", &[storage, offset, size, stride, grad, hooks, ..]) => {
+        ("torch._utils", "_rebuild_tensor_v2", &[storage, offset, size, stride, grad, hooks, ref metadata @ ..]) => {
             without_hooks(pickle, hooks)?;
-            tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, None)
+            let stored = tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, None)?;
+            Ok(Object::Tensor(with_bits(pickle, stored, metadata)?))
         }
-        ("torch._utils", "_rebuild_tensor_v3", &[storage, offset, size, stride, grad, hooks, dtype, ..]) => {
+        (
+            "torch._utils",
+            "_rebuild_tensor_v3",
+            &[storage, offset, size, stride, grad, hooks, dtype, ref metadata @ ..],
+        ) => {
             without_hooks(pickle, hooks)?;
             let Object::DType(dtype) = *pickle.object(dtype) else {
                 return Err(unexpected(pickle.object(dtype), "a dtype"));
             };
-            tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, Some(dtype))
+            let stored = tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, Some(dtype))?;
+            Ok(Object::Tensor(with_bits(pickle, stored, metadata)?))
         }
         ("torch._utils", "_rebuild_meta_tensor_no_storage", &[dtype, size, stride, grad]) => {
             let Object::DType(dtype) = *pickle.object(dtype) else {
@@ -150,7 +156,19 @@ pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Objec
             let (shape, stride) = (pickle.naturals(size)?, pickle.naturals(stride)?);
             Ok(Object::Meta { dtype, shape, stride, requires_grad: pickle.flag(grad)? })
         }
-        ("torch._utils", "_rebuild_parameter", &[data, grad, hooks]) => {
+        // Attributes that programs have set on tensors are not kept.
+        ("torch._tensor", "_rebuild_from_type_v2", &[function, class, arguments, _]) => {
+            let Object::Name(module, class) = pickle.object(class) else {
+                return Err(unexpected(pickle.object(class), "a class"));
+            };
+            let is_known = module.starts_with("torch") && ["Tensor", "Parameter", "Buffer"].contains(&class.as_str());
+            if is_known { call(pickle, function, arguments) } else { Err(refusal(module, class)) }
+        }
+        (
+            "torch._utils",
+            "_rebuild_parameter" | "_rebuild_parameter_with_state",
+            &[data, grad, hooks] | &[data, grad, hooks, _],
+        ) => {
             without_hooks(pickle, hooks)?;
             match pickle.object(data) {
                 Object::Tensor(data) => {
@@ -206,7 +224,7 @@ fn tensor(
     [storage, offset, size, stride]: [Id; 4],
     requires_grad: bool,
     dtype: Option<DType>,
-) -> Result<Object> {
+) -> Result<Stored> {
     let Object::Storage(StorageName { dtype: own, .. }) = pickle.object(storage) else {
         return Err(unexpected(pickle.object(storage), "a storage"));
     };
@@ -215,7 +233,15 @@ fn tensor(
         return Err(Error::format(FORMAT, format!("a tensor of shape {shape:?} with strides {stride:?}")));
     }
     let (dtype, offset) = (dtype.unwrap_or(*own), pickle.natural(offset)?);
-    Ok(Object::Tensor(Stored { storage, dtype, offset, shape, stride, requires_grad, is_parameter: false }))
+    let (is_parameter, is_conj, is_neg) = (false, false, false);
+    Ok(Stored { storage, dtype, offset, shape, stride, requires_grad, is_parameter, is_conj, is_neg })
+}
+
+/// A tensor with the bits that PyTorch notes of it, if it notes any.
+fn with_bits(pickle: &Pickle, stored: Stored, metadata: &[Id]) -> Result<Stored> {
+    let noted = metadata.first().copied().filter(|&id| *pickle.object(id) != Object::None);
+    let bit = |name| noted.and_then(|id| pickle.get(id, name)).map_or(Ok(false), |flag| pickle.flag(flag));
+    Ok(Stored { is_conj: bit("conj")?, is_neg: bit("neg")?, ..stored })
 }
 
 /// What is set on an object after it was made: attributes of mappings, what arrays and their dtypes are, nothing else.

@@ -125,6 +125,10 @@ pub struct Stored {
     pub requires_grad: bool,
     /// Whether it is a `torch.nn.Parameter`.
     pub is_parameter: bool,
+    /// Whether its elements are the conjugates of those in memory, and whether they are their negatives: PyTorch's bits of views.
+    pub is_conj: bool,
+    /// See `is_conj`.
+    pub is_neg: bool,
 }
 
 impl Object {

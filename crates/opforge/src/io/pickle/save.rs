@@ -87,6 +87,8 @@ impl Encoded {
             stride: layout.stride().to_vec(),
             requires_grad,
             is_parameter,
+            is_conj: false,
+            is_neg: false,
         }))
     }
 

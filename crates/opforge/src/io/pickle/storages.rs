@@ -7,6 +7,7 @@ use opforge_core::Strides;
 
 use super::FORMAT;
 use super::object::{StorageName, Stored};
+use crate::functional::conj;
 use crate::io::access::Source;
 use crate::io::bytes::Claim;
 use crate::{DType, Device, Error, Layout, Result, Shape, Tensor};
@@ -32,7 +33,7 @@ impl Storages {
         Storages { places, swapped, loaded: HashMap::new() }
     }
 
-    /// A tensor over its storage.
+    /// A tensor over its storage; one that shows other numbers than those in memory has memory of its own.
     pub fn tensor(&mut self, source: Source<'_>, name: &StorageName, stored: &Stored) -> Result<Tensor> {
         let is_typed = name.dtype == stored.dtype;
         if !is_typed && (name.dtype != DType::U8 || self.swapped) {
@@ -49,7 +50,9 @@ impl Storages {
         if layout.span() > whole.elem_count() {
             return Err(beyond());
         }
-        Tensor::over_storage(whole.storage().clone(), stored.dtype, layout)
+        let shown = Tensor::over_storage(whole.storage().clone(), stored.dtype, layout)?;
+        let shown = if stored.is_conj { conj(&shown)? } else { shown };
+        if stored.is_neg { shown.neg() } else { Ok(shown) }
     }
 
     /// All of a storage, as a vector of this dtype.

@@ -59,6 +59,10 @@ pub fn round(input: &Tensor, decimals: i64) -> Result<Tensor> {
     if decimals == 0 || !input.dtype().is_float() {
         return unary_to(Round { halves: Halves::ToEven }, input, out);
     }
+    if matches!(input.dtype(), DType::F16 | DType::BF16) {
+        // What is rounded has more digits than they hold.
+        return round(&input.to_dtype(DType::F32)?, decimals)?.to_dtype(input.dtype());
+    }
     let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
     if decimals > 0 {
         nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)

@@ -45,6 +45,10 @@ pub fn randint(
 ) -> Result<Tensor> {
     let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(DType::I64));
     let device = crate::functional::device_or_default(OP, device)?;
+    if dtype == DType::Bool && 0 <= low && high <= 2 {
+        let drawn = draw(RandInt { low, high }, &shape, DType::U8, &device, generator.as_ref())?;
+        return leaf(drawn.to_dtype(dtype)?, requires_grad);
+    }
     leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
 

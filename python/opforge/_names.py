@@ -57,6 +57,7 @@ _LAZY = {
         unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
     """,
     "_functional.factors": "ormqr",
+    "_functional.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "_functional.layers": """
         _log_softmax_backward_data _segment_reduce _softmax_backward_data _weight_norm
         affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc

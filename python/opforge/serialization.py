@@ -79,9 +79,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     file; what `torch.save` of PyTorch wrote, in its present and its old format, as far as it is made of containers, numbers, texts and tensors.
 
     `map_location` is the device that tensors are to be on, a dict of such by the devices that they were on, or a function of a storage and its device's name
-    that gives a storage; without it, tensors are where they were, or in main memory where there is no such device. Tensors are copies: the file may be changed afterwards. With `mmap=True` they are
-    read-only views of the file, which must keep its content as long as there are such tensors: who overwrites it changes them, and who truncates it
-    ends this process (SIGBUS) when they are read; replacing it by another file of its name, as `save` does, is safe. `unpickle=True` reads a pickle,
+    that gives a storage; without it, tensors are where they were, or in main memory where there is no such device. Tensors are copies: the file may be changed afterwards. With `mmap=True` they
+    show the file, of which pages are copied when they are written to, so that it stays as it is. It must keep its content as long as there are such tensors: who overwrites it may change them, and who
+    truncates it ends this process (SIGBUS) when they are read; replacing it by another file of its name, as `save` does, is safe. `unpickle=True` reads a pickle,
     which may run any code: only for files whose origin you trust. `weights_only`, `pickle_module` and its arguments are there for PyTorch's programs; no value of
     them unpickles.
 

@@ -16,7 +16,7 @@ def test_gradients_that_are_nan_are_errors_in_the_block():
         assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
         (x * 2).sum().backward()
         for backward in (lambda: harmful(x).backward(), lambda: autograd.backward(harmful(x)), lambda: autograd.backward([harmful(x)])):
-            with pytest.raises(RuntimeError, match="SqrtBackward0.* nan .*0th output"):
+            with pytest.raises(RuntimeError, match="SqrtBackward0.* nan .*0th output.*test_anomaly.py"):
                 backward()
         with autograd.detect_anomaly(check_nan=False):
             harmful(x).backward()
@@ -27,7 +27,6 @@ def test_gradients_that_are_nan_are_errors_in_the_block():
 
 def test_turning_on_and_off():
     x = torch.tensor([0.0], requires_grad=True)
-    plain = torch.Tensor.backward
     autograd.set_detect_anomaly(True)
     try:
         with pytest.raises(RuntimeError, match="nan"):
@@ -37,7 +36,21 @@ def test_turning_on_and_off():
         assert torch.is_anomaly_enabled()
     finally:
         autograd.set_detect_anomaly(False)
-    assert torch.Tensor.backward is plain and autograd.backward is torch._core.backward
+    harmful(x).backward()
+
+
+def test_the_function_is_named_where_nan_arises():
+    """The leaves were looked at: the last function was named, and the leaf had its NaN."""
+    x = torch.zeros(2, requires_grad=True)
+    with autograd.detect_anomaly():
+        for backward in (lambda y: y.backward(), lambda y: torch.autograd.grad(y, x)):
+            with pytest.raises(RuntimeError, match="SqrtBackward0"):
+                backward((torch.sqrt(x * 1).exp() * 0).sum())
+        z = torch.zeros(1, dtype=torch.complex64, requires_grad=True)
+        with pytest.raises(RuntimeError, match="nan"):
+            (z * float("inf") * 0).abs().sum().backward()
+        torch.zeros(0, requires_grad=True).sqrt().sum().backward()
+    assert x.grad is None
 
 
 def test_what_is_fine_passes():

@@ -97,6 +97,22 @@ def test_declarations_are_checked():
         torch.custom_op(lambda x: x, schema="(Tensor x) -> Tensor", shape=0)
 
 
+def test_compiled_functions_that_call_functions_run_as_they_are():
+    """Graphs kept what the function had computed when it was traced."""
+    calls = []
+
+    @torch.custom_op
+    def counted(x: Tensor) -> Tensor:
+        calls.append(x)
+        return torch.from_numpy(x.numpy() + len(calls))
+
+    compiled = torch.compile(lambda x: counted(x) * 1)
+    with pytest.warns(UserWarning, match="counted is computed by a Python function"):
+        assert [compiled(torch.zeros(1)).item() for _ in range(3)] == [1.0, 2.0, 3.0]
+    with pytest.raises(RuntimeError, match="not one graph.*counted"):
+        torch.compile(lambda x: counted(x) * 1, fullgraph=True)(torch.zeros(1))
+
+
 def test_meta_tensors_go_to_the_fake():
     x = torch.empty(2, 3, device="meta")
     assert scaled(x).shape == (2, 3) and scaled(x).device.type == "meta"

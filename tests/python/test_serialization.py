@@ -117,14 +117,28 @@ def test_files_of_other_programs(tmp_path):
     assert loaded["x"].add_(1).tolist() == [2.0, 3.0]
 
 
-def test_mapped_files_are_read_only(tmp_path):
-    path = tmp_path / "file"
+@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
+def test_what_is_written_to_mapped_tensors_stays_in_the_process(tmp_path, suffix):
+    path = tmp_path / f"file.{suffix}"
     torch.save({"x": torch.tensor([1.0, 2.0])}, path)
-    mapped = torch.load(path, mmap=True)["x"]
-    with pytest.raises(ValueError, match="read-only"):
-        mapped.add_(1)
+    before = path.read_bytes()
+    mapped, other = (torch.load(path, mmap=True)["x"] for _ in range(2))
+    mapped.add_(1)
+    assert (mapped.tolist(), other.tolist()) == ([2.0, 3.0], [1.0, 2.0]) and path.read_bytes() == before
     torch.save({"x": torch.tensor([7.0, 8.0])}, path)
-    assert mapped.tolist() == [1.0, 2.0] and torch.load(path)["x"].tolist() == [7.0, 8.0]
+    assert other.tolist() == [1.0, 2.0] and torch.load(path)["x"].tolist() == [7.0, 8.0]
+
+
+def test_modules_of_mapped_tensors_are_trained(tmp_path):
+    path, module = tmp_path / "file.pt", torch.nn.Linear(2, 1)
+    torch.save(module.state_dict(), path)
+    module.load_state_dict(torch.load(path, mmap=True), assign=True)
+    module(torch.ones(1, 2)).sum().backward()
+    torch.optim.SGD(module.parameters(), lr=1.0).step()
+    assert torch.allclose(module.weight, torch.load(path)["weight"] - 1)
+
+
+def test_only_files_are_mapped():
     with pytest.raises(ValueError, match="path"):
         torch.load(io.BytesIO(), mmap=True)
 

@@ -66,7 +66,7 @@ pub fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<C
     content(py, tensors, metadata)
 }
 
-/// As [`_load_safetensors`], with tensors that are read-only views of the file where its bytes are aligned.
+/// As [`_load_safetensors`], with tensors that show the file where its bytes are aligned, and copy pages that are written to.
 #[pyfunction]
 pub fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let found = load_with_metadata(path, &Device::Cpu, FileAccess::Map).or_raise(py)?;
@@ -79,7 +79,7 @@ pub fn _load_npy_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
     PyTensor::wrap(py, Tensor::from_npy_bytes(bytes).or_raise(py)?)
 }
 
-/// As [`_load_npy_bytes`] from a file, as a read-only view of it where its bytes are aligned.
+/// As [`_load_npy_bytes`] from a file, which it shows where its bytes are aligned, and whose pages it copies when they are written to.
 #[pyfunction]
 pub fn _map_npy(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
     PyTensor::wrap(py, Tensor::read_npy_with(path, FileAccess::Map).or_raise(py)?)

@@ -38,8 +38,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::autograd::{
-        PyGradFn, PySavedTensor, RemovableHandle, at_the_end_of_backward, backward, grad, is_grad_enabled,
-        record_function, set_grad_mode,
+        _set_nan_checks, PyGradFn, PySavedTensor, RemovableHandle, at_the_end_of_backward, backward, grad,
+        is_grad_enabled, record_function, set_grad_mode,
     };
     #[pymodule_export]
     use crate::binding::catalogue::{_shared_results, catalogue};

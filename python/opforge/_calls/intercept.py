@@ -82,7 +82,7 @@ def ask(function, relevant, args, kwargs):
         if result is not NotImplemented:
             return result
     for value in found:
-        result = type(value).__torch_function__(function, types, args, kwargs)
+        result = value.__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
     return NotImplemented

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _core
+from .._calls.tracing import refuse
 from .gradient import from_autograd
 from .signature import Arguments, schema_of
 
@@ -19,7 +20,7 @@ class CustomOp(_core.CustomOp):
         ... def _(x, y):
         ...     return torch.empty_like(x)
         """
-        self._declare(fake=_body(self.schema, function))
+        self._declare(fake=_called(self.schema, function))
         return function
 
     def register_autograd(self, backward, /, *, setup_context=None):
@@ -84,6 +85,19 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
 
 
 def _body(schema, function):
+    """What computes an operator of a Python function. A graph that kept what the function computed when it was traced would miss what it reads besides its
+    arguments, so functions that are compiled and call it run as they are."""
+    call, name = _called(schema, function), getattr(function, "__name__", "custom_op")
+
+    def run(tensors, attributes):
+        refuse(f"{name} is computed by a Python function, which may give something else at each run")
+        return call(tensors, attributes)
+
+    run.__name__ = name
+    return run
+
+
+def _called(schema, function):
     """A function of tensors and attributes that calls one of the operator's arguments."""
 
     arguments = Arguments(schema)
@@ -95,5 +109,4 @@ def _body(schema, function):
             return ()
         return (result,) if isinstance(result, _core.Tensor) else tuple(result)
 
-    run.__name__ = getattr(function, "__name__", "custom_op")
     return run

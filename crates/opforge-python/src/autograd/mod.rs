@@ -32,6 +32,12 @@ pub fn is_grad_enabled() -> bool {
     autograd::is_grad_enabled()
 }
 
+/// Sets whether backward passes check gradients for NaN; gives how it was before.
+#[pyfunction]
+pub fn _set_nan_checks(on: bool) -> bool {
+    autograd::set_nan_checks(on)
+}
+
 /// One tensor or a sequence of them.
 fn several<'py>(value: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     match value.cast::<PyTensor>() {

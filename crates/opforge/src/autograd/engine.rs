@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::anomaly::check_nan;
 use super::countdown::Countdown;
 use super::ending::with_endings;
 use super::hooks::{run_after_hooks, run_leaf_hooks};
@@ -208,6 +209,7 @@ impl<'a> Engine<'a> {
             for (i, (edge, grad)) in node.edges.iter().zip(input_grads).enumerate() {
                 if let (Some(edge), Some(grad)) = (edge, grad) {
                     check_grad(&node, i, &grad)?;
+                    check_nan(&node, i, &grad)?;
                     self.deliver(edge, grad)?;
                 }
             }

@@ -19,6 +19,10 @@ enum Place {
 }
 
 impl GradFn {
+    pub(super) fn of(node: Arc<Node>) -> Self {
+        GradFn(Place::Node(node))
+    }
+
     /// PyTorch's kind of name: `MulBackward0` for `mul`, `AccumulateGrad` for a leaf, `CopySlices` for a change of a part in place.
     pub fn name(&self) -> String {
         match &self.0 {

@@ -8,6 +8,7 @@
 //! [`Tensor::grad`] (PyTorch's), [`grad`] finds those of some tensors. Hooks see gradients on their way; in-place changes are followed through
 //! views.
 
+mod anomaly;
 mod backward;
 mod broadcast;
 mod countdown;
@@ -28,6 +29,7 @@ mod store;
 mod var;
 mod view;
 
+pub use anomaly::set_nan_checks;
 pub use backward::Backward;
 pub use broadcast::sum_to;
 pub use ending::{Ending, at_the_end};

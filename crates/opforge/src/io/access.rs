@@ -18,8 +18,9 @@ pub enum FileAccess {
     Auto,
     /// In memory of their own: the file may be changed afterwards, and so may the tensors. What is truncated meanwhile is an error.
     Copy,
-    /// In the file, which is mapped: nothing is read before it is needed, and tensors are read-only. The file must keep its content as long as there are
-    /// such tensors: who overwrites it changes them, and who truncates it ends this process (`SIGBUS`) when they are read. Replacing the file by
+    /// In the file, which is mapped: nothing is read before it is needed. What is written to tensors stays in this process, which copies the pages that it
+    /// writes to. The file must keep its content as long as there are such tensors: who overwrites it may change them, and who truncates it ends this process
+    /// (`SIGBUS`) when they are read. Replacing the file by
     /// another of its name is safe. Elements that are not aligned in the file, or in another byte order, are copied.
     Map,
 }
@@ -58,7 +59,7 @@ impl Opened {
             FileAccess::Copy => false,
             FileAccess::Map => true,
         };
-        Ok(if is_mapped { Opened::Mapped(MappedFile::of(&file)?) } else { Opened::File(Plain { file, len }) })
+        Ok(if is_mapped { Opened::Mapped(MappedFile::private(&file)?) } else { Opened::File(Plain { file, len }) })
     }
 
     pub fn source(&self) -> Source<'_> {
@@ -97,7 +98,7 @@ impl<'a> Source<'a> {
     /// The file from its beginning on.
     pub fn reader(self) -> Result<Box<dyn ReadSeek + 'a>> {
         let mut file = match self {
-            Source::Mapped(file) => return Ok(Box::new(Cursor::new(&file[..]))),
+            Source::Mapped(file) => return Ok(Box::new(Cursor::new(file.bytes(0..file.len())))),
             Source::Slice(bytes) => return Ok(Box::new(Cursor::new(bytes))),
             Source::File(plain) => &plain.file,
         };
@@ -108,7 +109,7 @@ impl<'a> Source<'a> {
     /// A part of the file, which is within its size.
     pub fn part(self, range: Range<usize>, format: &'static str) -> Result<Cow<'a, [u8]>> {
         Ok(match self {
-            Source::Mapped(file) => Cow::Borrowed(&file[range]),
+            Source::Mapped(file) => Cow::Borrowed(file.bytes(range)),
             Source::Slice(bytes) => Cow::Borrowed(&bytes[range]),
             Source::File(_) => {
                 let mut bytes = vec![0; range.len()];
@@ -121,7 +122,7 @@ impl<'a> Source<'a> {
     /// Reads the bytes from `start` on, which are within the file's size.
     pub fn read(self, start: usize, into: &mut [u8], format: &'static str) -> Result<()> {
         let file = match self {
-            Source::Mapped(file) => return copy(&file[start..], into),
+            Source::Mapped(file) => return copy(file.bytes(start..start + into.len()), into),
             Source::Slice(bytes) => return copy(&bytes[start..], into),
             Source::File(plain) => &plain.file,
         };

@@ -41,7 +41,9 @@ impl Claim {
         // Kernels rely on truth values of 0 and 1; a file may hold others.
         let direct = !self.swapped && self.dtype != DType::Bool;
         let storage = match source {
-            Source::Mapped(file) if direct && is_aligned(&file[range.clone()], self.dtype) => file.storage(range)?,
+            Source::Mapped(file) if direct && is_aligned(file.bytes(range.clone()), self.dtype) => {
+                file.storage(range)?
+            }
             Source::Slice(bytes) if direct => Storage::from_bytes(&bytes[range])?,
             _ => {
                 let storage = Storage::new(Device::Cpu, range.len())?;

@@ -49,8 +49,7 @@ fn class_12_writes_through_stride_0() {
 fn class_12_writes_into_a_mapped_file() -> opforge::Result<()> {
     let path = std::env::temp_dir().join(format!("opforge-read-only-{}.safetensors", std::process::id()));
     x(&[4]).save_safetensors("x", &path)?;
-    let mapped = opforge::safetensors::load_with(&path, &Device::Cpu, opforge::FileAccess::Map)?;
-    let mapped = mapped["x"].clone();
+    let mapped = opforge::safetensors::MmapedSafetensors::new(&path)?.load("x", &Device::Cpu)?;
     std::fs::remove_file(&path)?;
     let target = mapped.clone();
     all_refused(vec![case(&[Value], &["add", "read-only"], move || done(target.add_(&x(&[4]))))]);

@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
     fn view(&self, name: &str) -> Result<TensorView<'a>> {
         let (info, range) = self.header.find(name)?;
         let bytes = match self.source {
-            Source::Mapped(file) => &file[range],
+            Source::Mapped(file) => file.bytes(range),
             Source::Slice(bytes) => &bytes[range],
             Source::File(_) => return Err(Error::format(FORMAT, "views need a file's bytes in memory")),
         };

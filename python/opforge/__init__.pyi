@@ -267,6 +267,8 @@ from ._core import expm1 as expm1
 from ._calls.functions import expm1_ as expm1_
 from . import export as export
 from ._core import eye as eye
+from ._functional.fake_quantize import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from ._functional.fake_quantize import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
 from ._core import feature_alpha_dropout as feature_alpha_dropout
 from ._functional.layers import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._core import feature_dropout as feature_dropout

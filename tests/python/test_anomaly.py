@@ -16,7 +16,7 @@ def test_gradients_that_are_nan_are_errors_in_the_block():
         assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
         (x * 2).sum().backward()
         for backward in (lambda: harmful(x).backward(), lambda: autograd.backward(harmful(x)), lambda: autograd.backward([harmful(x)])):
-            with pytest.raises(RuntimeError, match="SqrtBackward0.* nan .*0th output.*test_anomaly.py"):
+            with pytest.raises(RuntimeError, match="SqrtBackward0.* nan .*0th output"):
                 backward()
         with autograd.detect_anomaly(check_nan=False):
             harmful(x).backward()

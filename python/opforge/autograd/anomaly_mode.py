@@ -40,8 +40,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """In the block, a function whose gradient has NaN is a RuntimeError of the backward pass, which names the function and where it was called, and adds
-    nothing to `grad`. Each check waits for its gradient.
+    """In the block, a function whose gradient has NaN is a RuntimeError of the backward pass, which names the function, and adds nothing to `grad`. Each
+    check waits for its gradient.
 
     >>> x = opforge.tensor([0.0], requires_grad=True)
     >>> with opforge.autograd.detect_anomaly():

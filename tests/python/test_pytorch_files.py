@@ -49,6 +49,14 @@ def test_tensors_with_attributes_are_read_without_them():
     assert read["tensor"].tolist() == [1.0] and read["buffer"].tolist() == [0.0, 0.0]
 
 
+def test_functions_that_rebuild_tensors_are_not_nested():
+    """A list that is an argument of itself was followed until the stack was full."""
+    function, itself = b"ctorch._tensor\n_rebuild_from_type_v2\n", b"h\x00"
+    data = b"\x80\x02]q\x00(" + function + b"ctorch\nTensor\n" + itself + b"}e0" + function + itself + b"R."
+    with pytest.raises(torch.FormatError, match="not executed"):
+        torch.load(io.BytesIO(data))
+
+
 def test_files_are_read_from_memory():
     data = (FILES / "zip.pt").read_bytes()
     assert torch.load(io.BytesIO(data))["epoch"] == 3

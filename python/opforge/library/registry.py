@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-# "ns::name", or "ns::name.overload" of a further overload.
+# By "ns::name", or "ns::name.overload" of a further overload; and the names of overloads by "ns::name", in the order of their definition.
 _operators = {}
+_overloads = {}
 _early = {}
 
 # The namespaces of PyTorch's own operators, which are functions of opforge's.
@@ -17,7 +18,7 @@ def find(name: str):
 
 def overloads(name: str) -> list[str]:
     """The names of an operator's overloads, in the order of their definition; the one without a name is "default"."""
-    return [found.partition(".")[2] or "default" for found in _operators if found.partition(".")[0] == name]
+    return list(_overloads.get(name, ()))
 
 
 def split(name: str) -> tuple[str, str]:
@@ -33,13 +34,17 @@ def add(op, replaces: bool = False):
     if op.name in _operators and not replaces:
         raise RuntimeError(f"library: an operator {op.name} is defined already, as {op.name}{_operators[op.name]._schema}")
     _operators[op.name] = op
+    packet, _, overload = op.name.partition(".")
+    _overloads.setdefault(packet, {})[overload or "default"] = None
     for action in _early.pop(op.name, ()):
         action(op)
 
 
 def remove(name: str):
     """Forgets an operator."""
-    _operators.pop(name, None)
+    if _operators.pop(name, None) is not None:
+        packet, _, overload = name.partition(".")
+        del _overloads[packet][overload or "default"]
 
 
 def declare(name: str, action):

@@ -55,7 +55,9 @@ impl Tensor {
                 continue;
             };
             // A leaf that stands where one of another dtype stood may have the gradient of calls before.
-            let grad = if grad.dtype() == old.dtype() { grad.clone() } else { grad.to_dtype(old.dtype())? };
+            if grad.dtype() != old.dtype() {
+                grad = grad.to_dtype(old.dtype())?;
+            }
             if !is_grad_enabled() && can_add(old, &grad) {
                 return old.add_(&grad);
             }

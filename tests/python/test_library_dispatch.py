@@ -57,6 +57,9 @@ def test_compiled_functions_call_operators_at_each_run():
     compiled = torch.compile(lambda x: counts(x) + 0)
     with pytest.warns(UserWarning, match="tests_of_dispatch::counts"):
         assert [compiled(torch.ones(1)).item() for _ in range(3)] == [1.0, 2.0, 3.0]
+    counts.register_fake(torch.empty_like)
+    compiled = torch.compile(lambda x: counts(x) + 0, fullgraph=True)
+    assert [compiled(torch.ones(1)).item() for _ in range(3)] == [4.0, 5.0, 6.0]
 
 
 def test_compositions_are_part_of_graphs():

@@ -76,8 +76,8 @@ pub fn program_of(
         Lowering::Fourier(form) => forms::fourier::fourier(call, form),
         Lowering::Random(form) => forms::random::random(call, form),
         Lowering::Dense(form) => Err(call.refuse("form", format!("{form:?}"), "no factorisations of matrices")),
-        Lowering::View(_) | Lowering::Transfer | Lowering::Prepared(_) => {
-            Err(call.refuse("form", "a view or a copy", "what has a kernel"))
+        Lowering::View(_) | Lowering::Transfer | Lowering::Prepared(_) | Lowering::Function(_) => {
+            Err(call.refuse("form", "a view, a copy or a function", "what has a kernel"))
         }
         Lowering::Opaque(_) => Err(call.refuse("form", "a kernel of the CPU", "what says what it computes")),
     }

@@ -77,9 +77,8 @@ enum Kind {
 fn kind(node: &Node) -> Result<Option<Kind>> {
     Ok(match node.op.lower(&metas(&node.inputs), &metas(&node.outputs))? {
         _ if node.op.has_effects() => None,
-        Lowering::Random(_) | Lowering::Opaque(_) | Lowering::Prepared(_) | Lowering::Transfer | Lowering::View(_) => {
-            None
-        }
+        Lowering::Random(_) | Lowering::Opaque(_) | Lowering::Prepared(_) | Lowering::Function(_) => None,
+        Lowering::Transfer | Lowering::View(_) => None,
         Lowering::Fill(_) | Lowering::Range { .. } => Some(Kind::Filled),
         _ => Some(Kind::Computed),
     })

@@ -36,6 +36,8 @@ pub enum Apart {
     /// The device makes no kernel of it together with those before it: its results have another shape, or there are too many tensors, or it computes what
     /// the device does not join.
     Device(&'static str),
+    /// The call after it, or it itself, is no kernel.
+    Function(&'static str),
     /// Programs were not to be made of several calls.
     Off,
 }
@@ -49,6 +51,7 @@ impl Display for Apart {
             Apart::Device(op) => {
                 write!(f, "{op} has results of another shape, or the device does not join it with the calls before it")
             }
+            Apart::Function(op) => write!(f, "{op} is a function, which the calling thread runs"),
             Apart::Off => write!(f, "fusion was turned off"),
         }
     }

@@ -200,13 +200,8 @@ impl Graph {
             let of = uses().filter(|x| (x.value, x.byte_offset()) == (access.storage, access.byte_offset));
             of.map(|x| distinct_bytes(&x.meta)).max().unwrap_or(self.values[access.storage].bytes)
         };
-        let call = |node: &Node| {
-            let results: Vec<String> =
-                node.outputs.iter().map(|x| format!("{}{:?}", x.meta.dtype, x.meta.dims())).collect();
-            format!("{} {}", node.op.name(), results.join(", "))
-        };
         Stage {
-            calls: nodes.iter().map(call).collect(),
+            calls: nodes.iter().map(described).collect(),
             bytes: step.inputs.iter().chain(&step.outputs).map(bytes_of).sum(),
             flops: step.flops,
             apart: step.apart,
@@ -225,6 +220,12 @@ impl Graph {
         }
         lives
     }
+}
+
+/// A call's operator and results.
+pub(crate) fn described(node: &Node) -> String {
+    let results: Vec<String> = node.outputs.iter().map(|x| format!("{}{:?}", x.meta.dtype, x.meta.dims())).collect();
+    format!("{} {}", node.op.name(), results.join(", "))
 }
 
 pub(crate) fn metas(uses: &[Use]) -> Vec<&Meta> {

@@ -23,7 +23,7 @@
 //!
 //! [`Graph::compile`] leaves out what nobody reads ([`passes`]) and what is there already ([`laws`]), makes calls that give the same in each run once (`constants`), joins calls that
 //! go together ([`opforge::fusion`]), and lays what passes between them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the
-//! VM.
+//! VM (`segment`); where it calls functions of tensors, of operators in another language, the kernels before and after are one each (`piece`).
 //!
 //! A graph is the VM's queue, written down: its values are storages, and its calls read and write layouts of them, as instructions do. So views and
 //! changes in place need no representation of their own. In programs that record gradients a traced function is one node ([`Function`]), whose
@@ -43,10 +43,12 @@ mod owner;
 pub mod packed;
 pub mod passes;
 mod pattern;
+mod piece;
 pub mod program;
 mod recompute;
 mod run;
 mod save;
+mod segment;
 pub mod text;
 pub mod trace;
 

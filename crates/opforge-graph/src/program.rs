@@ -3,48 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use opforge::dispatch::{arranged, dispatch, dispatch_into};
-use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
-use opforge_runtime::sequence::Stopwatch;
-use opforge_runtime::{Generator, Prepack, Storage};
+use opforge::{Device, Error, Meta, Result, Tensor, no_grad};
 
 use crate::graph::{Graph, Origin, Use};
 use crate::inside::{Passing, Stage};
-use crate::kernel::Carried;
-use crate::run::{GRAPH, Run};
+use crate::piece::{self, Piece, Work, pieces};
+use crate::run::GRAPH;
 
 /// A graph that has been made ready to run.
 pub struct Program {
-    operator: Run,
     /// As it was before calls were joined.
     graph: Graph,
-    /// What the kernel reads or changes that is not its own, in its order.
-    given: Vec<Given>,
-    /// What it changes, by numbers of `given`; those are its last outputs.
-    changed: Vec<usize>,
-    /// The values of its other outputs.
-    made: Vec<usize>,
+    /// The arguments and captured values that it uses, and whether it changes them.
+    given: Vec<(usize, bool)>,
+    pieces: Vec<Piece>,
     stages: Vec<Stage>,
     passing: Vec<Passing>,
     memory: usize,
-    watch: Arc<Stopwatch>,
-}
-
-/// Memory that a run is given.
-enum Given {
-    Input { value: usize, number: usize, bytes: usize },
-    Captured { value: usize, bytes: Tensor },
-    Key { value: usize },
-    Packed { value: usize, weight: Tensor, prepack: Prepack },
-}
-
-impl Given {
-    fn value(&self) -> usize {
-        match self {
-            Given::Input { value, .. } | Given::Captured { value, .. } => *value,
-            Given::Key { value } | Given::Packed { value, .. } => *value,
-        }
-    }
 }
 
 /// What is done to a graph before it runs. Results are the same.
@@ -109,52 +84,27 @@ impl Graph {
     }
 
     fn prepare(mut self, options: Options) -> Result<Program> {
-        let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(options)?;
-        let bytes = |value: &usize| self.values[*value].bytes;
-        let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
-        let operator =
-            Run::new(self.device, kernel, given.iter().map(bytes).collect(), outputs.collect(), changed.clone());
-        let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
+        let pieces = pieces(&mut self, options)?;
         self.forget_unused();
-        Ok(Program { operator, graph: self, given, changed, made, stages, passing, memory, watch })
+        let (writes, reads) = (self.writes(), self.read());
+        let is_given = |value: &usize| !self.is_made(*value) && (reads[*value] || writes[*value] > 0);
+        let given = (0..self.values.len()).filter(is_given).map(|value| (value, writes[value] > 0)).collect();
+        let (stages, passing, memory) = piece::inside(&self, &pieces);
+        Ok(Program { graph: self, given, pieces, stages, passing, memory })
     }
-
-    /// What a run is given as this value, which it does not make.
-    fn given(&self, value: usize) -> Result<Given> {
-        let bytes = self.values[value].bytes;
-        Ok(match &self.values[value].origin {
-            Origin::Input(number) => Given::Input { value, number: *number, bytes },
-            Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage()?, 0, bytes)? },
-            Origin::Key => Given::Key { value },
-            Origin::Packed(packing) => {
-                let Origin::Captured(captured) = &self.values[packing.weight.value].origin else {
-                    return Err(Error::msg("only what was captured is packed"));
-                };
-                let (start, all) = (packing.weight.byte_offset(), self.values[packing.weight.value].bytes);
-                let weight = flat(captured.storage()?, start, all - start)?;
-                Given::Packed { value, weight, prepack: packing.prepack.clone() }
-            }
-            Origin::Made => return Err(Error::msg("a program is not given what it makes")),
-        })
-    }
-}
-
-/// Bytes of a storage, as a tensor of bytes.
-fn flat(storage: &Arc<Storage>, start: usize, bytes: usize) -> Result<Tensor> {
-    Tensor::over_storage(storage.clone(), DType::U8, Layout::contiguous_with_offset(bytes, start))
 }
 
 impl Program {
     /// Computes the results for these arguments, which must have the examples' shapes, dtypes and strides.
     ///
     /// # Errors
-    /// Other arguments; what kernels find in elements, or memory that cannot be had: the error names the call.
+    /// Other arguments; what kernels find in elements, or memory that cannot be had: the error names the call. Those of functions that it calls.
     pub fn run(&self, arguments: &[&Tensor]) -> Result<Vec<Tensor>> {
         self.check(arguments)?;
-        let given = self.given.iter().map(|given| self.bytes_of(given, arguments)).collect::<Result<Vec<Tensor>>>()?;
-        let inputs: Vec<&Tensor> = given.iter().collect();
-        let made = no_grad(|| self.launch(&inputs))?;
-        self.graph.outputs.iter().map(|output| self.result(output, &given, &made, arguments)).collect()
+        no_grad(|| match &self.pieces[..] {
+            [Piece { work: Work::Kernel(all), .. }] => all.run(arguments),
+            pieces => piece::run(&self.graph, pieces, arguments),
+        })
     }
 
     /// Whether arguments have the shapes, dtypes and strides that the program was made for.
@@ -174,17 +124,17 @@ impl Program {
     /// Whether memory that a run changes is that of several of these arguments, or of one and of something captured. One kernel cannot run then, which
     /// knows each piece of memory by one name: [`Program::run`] refuses it. Calls one by one can.
     pub fn shares_changed(&self, arguments: &[&Tensor]) -> bool {
-        if self.changed.is_empty() {
+        if !self.given.iter().any(|(_, is_changed)| *is_changed) {
             return false;
         }
-        let storage = |given: &Given| match given {
-            Given::Input { number, .. } => Some(Arc::as_ptr(arguments[*number].storage())),
-            Given::Captured { bytes, .. } => Some(Arc::as_ptr(bytes.storage())),
-            Given::Key { .. } | Given::Packed { .. } => None,
+        let storage = |&(value, _): &(usize, bool)| match &self.graph.values[value].origin {
+            Origin::Input(number) => Some(Arc::as_ptr(arguments[*number].storage())),
+            Origin::Captured(captured) => captured.tensor().map(|tensor| Arc::as_ptr(tensor.storage())),
+            _ => None,
         };
         let storages: Vec<_> = self.given.iter().map(storage).collect();
-        let is_shared = |&i: &usize| storages.iter().filter(|other| **other == storages[i]).count() > 1;
-        self.changed.iter().any(is_shared)
+        let is_shared = |storage| storages.iter().filter(|other| **other == storage).count() > 1;
+        self.given.iter().zip(&storages).any(|((_, is_changed), storage)| *is_changed && is_shared(*storage))
     }
 
     /// Where its tensors are.
@@ -192,7 +142,7 @@ impl Program {
         self.graph.device
     }
 
-    /// The kernels, in order.
+    /// The kernels and calls of functions, in order.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
@@ -204,9 +154,10 @@ impl Program {
 
     /// The time that each kernel took in what `run` ran of the program.
     pub(crate) fn timed(&self, run: impl FnOnce() -> Result<()>) -> Result<Vec<Duration>> {
-        self.watch.start();
+        let watches = || self.pieces.iter().map(|piece| piece.work.watch());
+        watches().for_each(|watch| watch.start());
         let outcome = run();
-        let times = self.watch.stop();
+        let times = watches().flat_map(|watch| watch.stop()).collect();
         outcome.map(|()| times)
     }
 
@@ -224,57 +175,6 @@ impl Program {
         };
         let given = text(arguments.iter().map(|t| t.meta()).collect());
         Err(Error::value(GRAPH, "arguments", given, text(self.graph.inputs.iter().map(|x| &x.meta).collect())))
-    }
-
-    fn bytes_of(&self, given: &Given, arguments: &[&Tensor]) -> Result<Tensor> {
-        match given {
-            Given::Input { number, bytes, .. } => {
-                let argument = arguments[*number];
-                let start = argument.layout().start_offset() * argument.dtype().size_in_bytes();
-                flat(argument.storage(), start, *bytes)
-            }
-            Given::Captured { bytes, .. } => Ok(bytes.clone()),
-            Given::Packed { weight, prepack, .. } => arranged(weight, prepack),
-            Given::Key { .. } => {
-                let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &self.graph.device)?;
-                flat(key.storage(), 0, key.storage().nbytes())
-            }
-        }
-    }
-
-    /// Runs the kernel; gives the tensors of bytes that it made.
-    fn launch(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        if self.operator.outputs().is_empty() {
-            // All results are arguments, or were there before.
-            return Ok(Vec::new());
-        }
-        if self.changed.is_empty() {
-            return Ok(dispatch(&self.operator, inputs)?.into_iter().collect());
-        }
-        let sizes = &self.operator.outputs()[..self.made.len()];
-        let made = sizes.iter().map(|&bytes| flat(&Storage::new(self.graph.device, bytes)?, 0, bytes));
-        let made = made.collect::<Result<Vec<Tensor>>>()?;
-        let changed = self.changed.iter().map(|&i| inputs[i]);
-        dispatch_into(&self.operator, inputs, &made.iter().chain(changed).collect::<Vec<_>>())?;
-        Ok(made)
-    }
-
-    fn result(&self, output: &Use, given: &[Tensor], made: &[Tensor], arguments: &[&Tensor]) -> Result<Tensor> {
-        let layout = output.meta.layout.clone();
-        if let Some(i) = self.made.iter().position(|&value| value == output.value) {
-            return Tensor::over_storage(made[i].storage().clone(), output.meta.dtype, layout);
-        }
-        let known = self.graph.inputs.iter().position(|input| input.value == output.value);
-        if let Some(number) = known {
-            let argument = arguments[number];
-            let before = argument.layout().start_offset() * argument.dtype().size_in_bytes();
-            let start = before / output.meta.dtype.size_in_bytes() + layout.start_offset();
-            let layout = Layout::new(layout.shape().clone(), layout.stride().into(), start, GRAPH)?;
-            return Tensor::over_storage(argument.storage().clone(), output.meta.dtype, layout);
-        }
-        let captured = self.given.iter().position(|given| given.value() == output.value);
-        let storage = captured.map(|i| given[i].storage()).ok_or_else(|| Error::msg("a result that nothing makes"))?;
-        Tensor::over_storage(storage.clone(), output.meta.dtype, layout)
     }
 }
 

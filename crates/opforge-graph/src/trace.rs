@@ -231,6 +231,10 @@ impl Interpreter for Lazy {
             recording.write_down(call)
         })
     }
+
+    fn traces(&self) -> bool {
+        true
+    }
 }
 
 fn check(call: &Call<'_>, metas: &Metas, device: Device) -> Result<()> {

@@ -85,12 +85,12 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
 
 
 def _body(schema, function):
-    """What computes an operator of a Python function. A graph that kept what the function computed when it was traced would miss what it reads besides its
-    arguments, so functions that are compiled and call it run as they are."""
+    """What computes an operator of a Python function. Where its results are known without it, graphs call it each time that they run; others would keep what it
+    computed when it was traced, so functions that are compiled and call it run as they are."""
     call, name = _called(schema, function), getattr(function, "__name__", "custom_op")
 
     def run(tensors, attributes):
-        refuse(f"{name} is computed by a Python function, which may give something else at each run")
+        refuse(f"{name} is computed by a Python function, and nothing tells what it gives; register_fake declares it")
         return call(tensors, attributes)
 
     run.__name__ = name

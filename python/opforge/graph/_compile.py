@@ -256,6 +256,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
 
     A call whose arguments share memory that it changes, with each other or with tensors of the function's own, runs as it is.
 
+    Custom operators in Python (`opforge.custom_op`, `opforge.library`) are called by each call too, between kernels, if a fake tells what they give.
+
     A function that reads elements, as `item()` and conditions on tensors do, or sets the state of random numbers, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
 

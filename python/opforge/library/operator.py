@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from .. import _core
 from .._C._below_autograd import thread
 from .._calls.intercept import overloaded
-from .._calls.tracing import refuse
+from .._calls.tracing import is_compiling
 from ..amp.autocast_mode import autocast, is_autocast_available, is_autocast_enabled
 from ..autograd.graph import increment_version
 from ..overrides import handle_torch_function, has_torch_function
 from . import keys, registry
 from .binding import apart, bind
 from .gradient import function_of, recorded
+from .graphs import traced
 from .results import of_own_memory, tensors_in
 from .schema import Schema
 
@@ -23,7 +24,7 @@ class CustomOpDef:
 
     A call's arguments are converted as the schema says. What runs is the first of: a composition for the key "Autograd", the function for the tensors' device
     or for all of them, a composition for "CompositeImplicitAutograd". Nothing is recorded inside a device's function; its gradient is that of
-    `register_autograd`. It is part of no graph, as it may give something else at each run: functions that call it and are compiled run as they are.
+    `register_autograd`. Graphs call the function each time that they run, if `register_fake` tells what it gives: compiled functions that call others run as they are.
     """
 
     def __init__(self, name: str, schema: Schema, function=None):
@@ -75,9 +76,10 @@ class CustomOpDef:
             composition = self._first(keys.COMPOSITION)
         if composition is not None:
             return composition(*args, **kwargs)
-        refuse(f"{self.name} is computed by a Python function, which may give something else at each run")
         if kernel is None:
             raise self._unable(device)
+        if is_compiling() and device != keys.META:
+            kernel = traced(self, kernel, self._kernel(keys.META))
         return self._changing(kernel, values) if self.schema.is_mutable else recorded(self, kernel, values)
 
     def _device_of(self, values):

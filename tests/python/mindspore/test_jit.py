@@ -90,3 +90,25 @@ def test_what_is_refused():
         jit(lambda x: x, capture_mode="none")
     with pytest.raises(TypeError, match="int"):
         jit(3)
+
+
+def test_python_operators_are_called_at_each_run():
+    calls = []
+
+    def add(x, y, by):
+        calls.append(x.shape)
+        return x + by * y
+
+    custom = ops.Custom(add, lambda x, *_: x, lambda x, *_: x, "pyfunc", bprop=lambda x, y, by, out, dout: (dout, dout * by, 0))
+
+    @jit(fullgraph=True)
+    def f(x):
+        return custom(x * 2, x, 3.0) + 1
+
+    for _ in range(3):
+        assert f(ones(2)).asnumpy().tolist() == [6.0, 6.0]
+    assert calls == [(2,)] * 3
+    assert ms.grad(f)(ones(2)).asnumpy().tolist() == [5.0, 5.0]
+    unknown = ops.Custom(add, func_type="pyfunc")
+    with pytest.warns(UserWarning, match="out_shape and out_dtype"):
+        assert jit(lambda x: unknown(x, x, 1.0))(ones(2)).asnumpy().tolist() == [2.0, 2.0]

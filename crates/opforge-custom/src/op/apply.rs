@@ -8,7 +8,7 @@ use opforge::{DType, Device, Error, Meta, Result, Tensor};
 use smallvec::SmallVec;
 
 use super::call::{Bound, Call};
-use super::{Body, CustomOp, Function, Lengths};
+use super::{Body, CustomOp, Function, Lengths, ShapeRule};
 use crate::attribute::Attribute;
 
 impl CustomOp {
@@ -59,7 +59,9 @@ impl CustomOp {
 
     #[track_caller]
     fn run(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
-        if let Body::Function { .. } = &self.spec.body {
+        if let Body::Function { traced, .. } = self.spec.body
+            && (traced || !call.0.can_be_written_down(inputs))
+        {
             return on_host(call, inputs);
         }
         if !self.spec.is_for_cuda() {
@@ -133,19 +135,34 @@ impl Interpreter for OnHost {
             return Err(Error::value(call.op.name(), "inputs", "on the device meta", accepted));
         };
         let inputs: Vec<Tensor> = call.inputs.iter().map(|input| input.detach()).collect();
-        let outputs = opforge::no_grad(|| function(&inputs, &bound.attributes))?;
-        if let Some(count) = bound.spec.output_count().filter(|&count| count != outputs.len()) {
-            let message = format_args!("gave {} outputs where {count} are declared", outputs.len());
-            return Err(bound.spec.place.fault(message));
-        }
+        let outputs = bound.outputs_of(function, &inputs)?;
         outputs.into_iter().enumerate().map(|(i, output)| own(bound, call.inputs, i, output)).collect()
     }
 }
 
 fn function<'a>(bound: &'a Bound, inputs: &[&Tensor]) -> Option<&'a Function> {
-    let Body::Function { run, fake } = &bound.spec.body else { return None };
+    let Body::Function { run, fake, .. } = &bound.spec.body else { return None };
     let is_meta = inputs.iter().any(|input| *input.device() == Device::Meta);
     if is_meta { fake.as_deref() } else { Some(&**run) }
+}
+
+impl Bound {
+    /// Whether a function on these tensors is to be a call in the graph that this thread traces: its outputs must be known without it.
+    fn can_be_written_down(&self, inputs: &[&Tensor]) -> bool {
+        let has_rule = !matches!(self.spec.shapes, ShapeRule::Library) || self.spec.changes.are_all_outputs().is_some();
+        let are_known = has_rule || matches!(self.spec.body, Body::Function { fake: Some(_), .. });
+        dispatch::is_traced() && are_known && !inputs.iter().any(|input| input.device().is_meta())
+    }
+
+    /// What a function of the operator's gives.
+    pub(super) fn outputs_of(&self, function: &Function, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let outputs = opforge::no_grad(|| function(inputs, &self.attributes))?;
+        if let Some(count) = self.spec.output_count().filter(|&count| count != outputs.len()) {
+            let message = format_args!("gave {} outputs where {count} are declared", outputs.len());
+            return Err(self.spec.place.fault(message));
+        }
+        Ok(outputs)
+    }
 }
 
 /// An output with a place of its own in the graph: a declared alias is the input itself, any other view of an input is copied.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use opforge::autograd::Backward;
 use opforge::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
-use opforge::{Error, Meta, Result};
+use opforge::{Meta, Result};
 use smallvec::SmallVec;
 
 use super::device_kernel::DeviceKernel;
@@ -70,10 +70,14 @@ impl Operator for Call {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let Body::Kernel(runner) = &self.0.spec.body else {
-            return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
-        };
         let spec = &self.0.spec;
+        let runner = match &spec.body {
+            Body::Kernel(runner) => runner,
+            Body::Function { run, .. } => {
+                let (bound, run) = (self.0.clone(), run.clone());
+                return Ok(Lowering::Function(Arc::new(move |inputs| bound.outputs_of(&*run, inputs))));
+            }
+        };
         // What is only changed is not among the outputs that the library knows.
         let declared = outputs.len() - spec.changes.only.len();
         let aliases: Vec<Option<usize>> = spec.changes.aliases(declared).collect();

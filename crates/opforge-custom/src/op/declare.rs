@@ -64,7 +64,17 @@ impl CustomOp {
     ) -> Self {
         let op = name.into();
         let place = Place { library: "a function".to_owned(), function: op.clone(), op };
-        Self::from_body(place, Body::Function { run: Arc::new(function), fake: None })
+        Self::from_body(place, Body::Function { run: Arc::new(function), fake: None, traced: true })
+    }
+
+    /// Has an operator that is a function be a call in graphs, which runs the function each time, as far as fakes or rules tell its outputs: else a graph
+    /// has the calls that the function makes when it is traced, and what it computes otherwise would be missing.
+    pub fn untraced(self) -> Self {
+        self.changed(|spec| {
+            if let Body::Function { traced, .. } = &mut spec.body {
+                *traced = false;
+            }
+        })
     }
 
     /// Declares what an operator that is a function gives for tensors on [`opforge::Device::Meta`], which have shapes and dtypes only.

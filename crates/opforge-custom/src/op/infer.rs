@@ -1,16 +1,21 @@
 //! What an operator's outputs are, by its declared rules and its library; whatever they say is checked.
 
+use opforge::dispatch::{EAGER, interpreted_by};
 use opforge::operator::Metas;
-use opforge::{DType, Error, Meta, Result};
+use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor};
+use opforge_runtime::Storage;
 
 use super::call::Bound;
-use super::{Body, DTypeRule, Lengths, ShapeRule};
+use super::{Body, DTypeRule, Function, Lengths, ShapeRule};
 use crate::abi::{Inferred, UNKNOWN_LENGTH, UNKNOWN_RANK, lengths};
 use crate::runner::Query;
 
 impl Bound {
     /// The outputs for inputs of these metas, and behind them the inputs that are changed without being outputs.
     pub(super) fn infer_metas(&self, inputs: &[&Meta]) -> Result<Metas> {
+        if let Body::Function { fake: Some(fake), .. } = &self.spec.body {
+            return self.infer_by_fake(&**fake, inputs);
+        }
         let shapes: Vec<Lengths> = inputs.iter().map(|meta| lengths(meta.dims())).collect();
         let dtypes: Vec<DType> = inputs.iter().map(|meta| meta.dtype).collect();
         let mut metas = Metas::new();
@@ -23,6 +28,24 @@ impl Bound {
         }
         metas.extend(self.spec.changes.only.iter().map(|&i| inputs[i].clone()));
         Ok(metas)
+    }
+
+    /// As [`Bound::infer_metas`], of what a function gives for tensors without elements.
+    fn infer_by_fake(&self, fake: &Function, inputs: &[&Meta]) -> Result<Metas> {
+        self.check_count(inputs.len())?;
+        let without_elements = |meta: &&Meta| {
+            let layout = Layout::new(meta.shape().clone(), meta.layout.stride().into(), 0, self.spec.name)?;
+            let storage = Storage::promised(Device::Meta, layout.span() * meta.dtype.size_in_bytes());
+            Tensor::over_storage(storage, meta.dtype, layout)
+        };
+        let tensors = inputs.iter().map(without_elements).collect::<Result<Vec<Tensor>>>()?;
+        let outputs = interpreted_by(&EAGER, || self.outputs_of(fake, &tensors))?;
+        let meta = |(i, output): (usize, &Tensor)| match self.spec.changes.alias(i) {
+            Some(input) => inputs[input].clone(),
+            None => Meta::contiguous(output.dtype(), output.shape()),
+        };
+        let changed = self.spec.changes.only.iter().map(|&i| inputs[i].clone());
+        Ok(outputs.iter().enumerate().map(meta).chain(changed).collect())
     }
 
     /// The outputs' shapes and dtypes; shapes may be known in part.

@@ -41,8 +41,9 @@ type Function = dyn Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> + Send + S
 enum Body {
     /// A library's functions.
     Kernel(Arc<dyn Runner>),
-    /// A function of tensors, which runs on the calling thread, and what stands for it on [`opforge::Device::Meta`].
-    Function { run: Arc<Function>, fake: Option<Arc<Function>> },
+    /// A function of tensors, which runs on the calling thread, and what stands for it on [`opforge::Device::Meta`]. One that is not `traced` is a call in
+    /// graphs, rather than the calls that it makes.
+    Function { run: Arc<Function>, fake: Option<Arc<Function>>, traced: bool },
 }
 
 /// An operator that a user brought.

@@ -5,6 +5,7 @@ mod common;
 mod dynamic;
 mod followed;
 mod function;
+mod functions;
 mod inside;
 mod laws;
 mod packed;

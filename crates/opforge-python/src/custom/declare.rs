@@ -163,7 +163,8 @@ fn body(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
         return super::load::load(func, options);
     }
     let name = func.getattr("__name__").and_then(|name| name.extract::<String>());
-    Ok(CustomOp::from_fn(name.unwrap_or_else(|_| "custom_op".to_owned()), function(func.clone().unbind())))
+    let op = CustomOp::from_fn(name.unwrap_or_else(|_| "custom_op".to_owned()), function(func.clone().unbind()));
+    Ok(op.untraced())
 }
 
 /// A function of Python's as an operator's.

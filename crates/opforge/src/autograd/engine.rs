@@ -220,10 +220,12 @@ impl<'a> Engine<'a> {
     /// Adds the gradient of a view that shows a part to the sum of its tensor's gradients, where the part lies there: not as zeros around it. False,
     /// with nothing done, for other nodes, and where there is no sum yet or somebody else may see it.
     fn add_to_part(&mut self, node: &Node, grads: &[Option<Tensor>]) -> Result<bool> {
-        let (Action::Operator(op), [Some(edge)], [Some(grad)]) = (&node.action, &node.edges[..], grads) else {
+        let (Action::Operator(op), [input], [Some(edge)], [Some(grad)]) =
+            (&node.action, &node.inputs[..], &node.edges[..], grads)
+        else {
             return Ok(false);
         };
-        if op.view(&node.inputs[0].layout).is_none() || op.views_storage() {
+        if op.view(&input.layout).is_none() || op.views_storage() {
             return Ok(false);
         }
         let sum = match edge {
@@ -336,7 +338,7 @@ fn seed_for(i: usize, root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
 
 /// A wrong gradient shape is an operator's bug; say so where it happens instead of far away.
 fn check_grad(node: &Node, i: usize, grad: &Tensor) -> Result<()> {
-    let meta = &node.inputs[i];
+    let meta = node.inputs.get(i).unwrap_or_else(|| &node.outputs[i - node.inputs.len()]);
     if grad.shape() == meta.shape() && grad.dtype() == meta.dtype {
         return Ok(());
     }

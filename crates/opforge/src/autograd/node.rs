@@ -32,14 +32,15 @@ pub(crate) struct Node {
     pub(crate) device: Device,
     pub(crate) inputs: SmallVec<[SharedMeta; 2]>,
     pub(crate) outputs: SmallVec<[SharedMeta; 2]>,
-    /// Where each input's gradient goes; `None` where none is needed.
+    /// Where each input's gradient goes; `None` where none is needed. Behind them those of what the outputs were before, which a call in place has written over
+    /// without reading it: they get zeros.
     pub(crate) edges: Edges,
     pub(crate) watchers: Watchers,
     /// `None` once backward has freed them.
     saved: Mutex<Option<Saved>>,
 }
 
-/// An edge for each input.
+/// An edge for each input, and perhaps for what each output was before.
 pub(crate) type Edges = SmallVec<[Option<Edge>; 3]>;
 
 /// What was called.
@@ -126,11 +127,24 @@ impl Node {
 
     pub(super) fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         match &self.action {
-            Action::Operator(op) => op.backward(ctx),
+            Action::Operator(op) => self.operator_backward(&**op, ctx),
             Action::Function(name) => function::backward(name, ctx),
             Action::Show => show_backward(ctx),
             Action::Overwrite => overwrite_backward(ctx),
         }
+    }
+
+    fn operator_backward(&self, op: &dyn Operator, ctx: &Backward<'_>) -> Result<Grads> {
+        let inputs = self.inputs.len();
+        if self.edges.len() == inputs {
+            return op.backward(ctx);
+        }
+        let is_wanted = (0..inputs).any(|i| ctx.needs(i));
+        let mut grads = if is_wanted { op.backward(ctx)? } else { Grads::from_elem(None, inputs) };
+        for (i, before) in self.outputs.iter().enumerate() {
+            grads.push(ctx.when(inputs + i, || Tensor::zeros(before.shape(), before.dtype, &self.device))?);
+        }
+        Ok(grads)
     }
 
     /// What was saved; taken out of the node unless it is to be kept.

@@ -72,6 +72,12 @@ pub(crate) fn record(call: &Call<'_>, kept: Kept, outputs: &Tensors) {
     let mut edges = Edges::new();
     let differentiable = op.differentiable();
     inputs.iter().for_each(|input| edges.push(if differentiable { input.edge() } else { None }));
+    if let Some(written) = call.outputs {
+        let reads = |output: &Tensor| differentiable && inputs.iter().any(|input| input.id() == output.id());
+        // A view's base has a node of its own for this.
+        let is_forgotten = |output: &&&Tensor| output.base().is_none() && !reads(output);
+        edges.extend(written.iter().map(|output| Some(output).filter(is_forgotten).and_then(|output| output.edge())));
+    }
     let Kept { saves, inputs: saved, copies } = kept;
     let metas = inputs.iter().enumerate().map(|(i, given)| as_kept(&copies, i, given).shared_meta());
     let mut saved = Saved { inputs: saved, ..Saved::default() };

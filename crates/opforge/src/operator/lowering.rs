@@ -1,7 +1,8 @@
 //! What an operator computes, as a value: interpreters read it, and make kernels of it.
 //!
 //! A tile function, a reduction and a function of rows can be traced (`opforge-trace`); a form (`opforge_tile::forms`) is plain data.
-//! [`Lowering::Opaque`] is a kernel of which nothing else is known: that of operators that users bring, and of quantized blocks. `tests/operators/forms` reads
+//! [`Lowering::Opaque`] is a kernel of which nothing else is known: that of operators that users bring, and of quantized blocks; [`Lowering::Function`] is a
+//! user's function of tensors, which is no kernel. `tests/operators/forms` reads
 //! forms naively in f64, knowing nothing else, and expects what the kernels give for every call that samples and their gradients make.
 
 use std::fmt::Debug;
@@ -15,7 +16,10 @@ use opforge_tile::forms::{
 };
 
 use super::{Reduce, Rows, Tile};
-use crate::{Error, Layout, Meta, Result};
+use crate::{Error, Layout, Meta, Result, Tensor};
+
+/// A function of an operator's inputs that gives its outputs, the first of them at least: those behind are inputs that it changes.
+pub type TensorFunction = dyn Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync;
 
 /// What an operator computes of inputs and outputs of these metas.
 pub enum Lowering {
@@ -70,6 +74,8 @@ pub enum Lowering {
     Opaque(Arc<dyn HostKernel>),
     /// A kernel of the tensors' own device, whichever it is: that of a graph.
     Prepared(Arc<dyn Kernel>),
+    /// A function that the calling thread runs, and that makes calls of its own: that of an operator in another language. Graphs run it between kernels.
+    Function(Arc<TensorFunction>),
 }
 
 impl Lowering {
@@ -103,6 +109,7 @@ impl Lowering {
             Lowering::Random(form) => forms::drawn(op, &form, inputs, output),
             Lowering::Opaque(kernel) => Ok(kernel),
             Lowering::Prepared(_) => Err(Error::value(op, "form", "a kernel", "what a kernel is made of")),
+            Lowering::Function(_) => Err(Error::value(op, "form", "a function of tensors", "what a kernel is made of")),
         }
     }
 }
@@ -135,6 +142,7 @@ impl Debug for Lowering {
             Lowering::Transfer => f.write_str("Transfer"),
             Lowering::Opaque(_) => f.write_str("Opaque"),
             Lowering::Prepared(_) => f.write_str("Prepared"),
+            Lowering::Function(_) => f.write_str("Function"),
         }
     }
 }

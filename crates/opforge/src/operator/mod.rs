@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Linearity, Role};
 pub use law::{Law, Repeats};
-pub use lowering::Lowering;
+pub use lowering::{Lowering, TensorFunction};
 pub use opforge_core::term::Attributes;
 pub use opforge_macros::Attributes;
 pub use place::Place;

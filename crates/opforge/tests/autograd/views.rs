@@ -39,6 +39,26 @@ fn assert_refused(result: Result<()>, words: &str) {
 }
 
 #[test]
+fn what_is_written_over_gets_zeros() {
+    let (w, v) = (vector(&[3.0, 4.0]), vector(&[1.0, 2.0]));
+    let names = |t: &Tensor| t.grad_fn().map(|f| f.name()).unwrap_or_default();
+    for write in [|x: &Tensor, _: &Tensor| x.zero_set(), |x: &Tensor, v: &Tensor| x.copy_from(v)] {
+        let x = w.sqr().unwrap();
+        write(&x, &v).unwrap();
+        assert!(x.requires_grad());
+        assert_eq!(gradient(&x.sqr().unwrap(), &w), [0.0, 0.0], "{}", names(&x));
+    }
+    let x = w.sqr().unwrap();
+    x.copy_from(&v).unwrap();
+    assert_eq!(names(&x), "CopyBackward0");
+    assert_eq!(gradient(&x.sqr().unwrap(), &v), [2.0, 4.0]);
+    // What reads itself goes on.
+    let x = w.sqr().unwrap();
+    x.add_(&v).unwrap();
+    assert_eq!(gradient(&x, &w), [6.0, 8.0]);
+}
+
+#[test]
 fn writing_a_part_gives_the_whole_a_history() {
     let (x, w) = (zeros((2, 2)), vector(&[3.0, 4.0]));
     let row = x.get(0).unwrap();

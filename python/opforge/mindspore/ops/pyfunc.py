@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import CustomOpError, _core
+from ..._calls.in_graph import in_graph
+from ..._calls.tracing import NotAGraph, is_compiling
 from ..dtype import OF_CORE, Type, pytype_to_dtype
 from ..gradient import WithBprop, is_recorded
 from ..tensor import Base, Tensor, adopt
@@ -31,6 +33,27 @@ class PythonOperator:
         return self._run(*args)
 
     def _run(self, *args):
+        outputs, several = self._called_in_graph(args) if is_compiling() else self._outputs(args)
+        outputs = tuple(map(adopt, outputs))
+        return outputs if several else outputs[0]
+
+    def _called_in_graph(self, args):
+        """The outputs as a call of the graph that this thread traces, and whether they come as a tuple."""
+        if self.out_shape is None or self.out_dtype is None:
+            raise NotAGraph(f"{self.name} is a function of numpy arrays, and nothing tells what it gives (accepted: out_shape and out_dtype)")
+        shapes, several = rules.shapes(self.out_shape, map(np.shape, args))
+        dtypes, _ = rules.dtypes(self.out_dtype, map(_dtype, args))
+        # The graph's function holds no tensors of the trace.
+        tensors, others = [arg for arg in args if isinstance(arg, Tensor)], [None if isinstance(arg, Tensor) else (arg,) for arg in args]
+
+        def run(tensors):
+            left = iter(tensors)
+            return self._outputs([adopt(next(left)) if other is None else other[0] for other in others])[0]
+
+        return in_graph(self.name, run, tensors, list(zip(shapes, dtypes))), several
+
+    def _outputs(self, args):
+        """The outputs, and whether they come as a tuple."""
         result = self.function(*(arg.asnumpy() if isinstance(arg, Tensor) else arg for arg in args))
         results = result if isinstance(result, (tuple, list)) else (result,)
         several = len(results) != 1
@@ -42,8 +65,7 @@ class PythonOperator:
             self._check_shapes(results, shapes)
         if len(results) != len(dtypes):
             raise self._fault(f"returned {len(results)} arrays (accepted: {len(dtypes)}, one for each output)")
-        outputs = tuple(adopt(self._tensor(array, dtype)) for array, dtype in zip(results, dtypes))
-        return outputs if several else outputs[0]
+        return [self._tensor(array, dtype) for array, dtype in zip(results, dtypes)], several
 
     def _tensor(self, array, dtype):
         if array is None:

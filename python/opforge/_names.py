@@ -84,6 +84,7 @@ _LAZY = {
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type
         typename
     """,
+    "amp.grad_scaler": "GradScaler",
     "amp._older": """
         get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype
     """,

@@ -11,6 +11,11 @@ from ._calls.tracing import refuse
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
+def _restored(device, state):
+    """A generator with a state: what copies and pickles are made of."""
+    return Generator(device).set_state(state)
+
+
 _REASON = "the state of random numbers is set, and graphs draw them when they run"
 
 

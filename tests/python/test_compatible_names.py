@@ -1,8 +1,10 @@
 """Names that PyTorch's packages use: what they do is true, or they say that something is not there."""
 
+import copy
 import importlib
 import json
 import pathlib
+import pickle
 
 import numpy
 import pytest
@@ -116,6 +118,21 @@ def test_random_numbers_go_on_after_a_fork():
     first = torch.rand(2)
     torch.manual_seed(3)
     assert torch.rand(2).tolist() == first.tolist()
+
+
+def test_generators_begin_alike_and_can_be_copied():
+    generator = torch.Generator()
+    assert generator.initial_seed() == torch.Generator("cpu").initial_seed() == 67280421310721
+    assert torch.Generator().manual_seed(3).initial_seed() == 3
+    torch.rand(5, generator=generator.manual_seed(3))
+    copies = [generator.clone_state(), copy.copy(generator), copy.deepcopy(generator), pickle.loads(pickle.dumps(generator))]
+    expected = torch.rand(4, generator=generator)
+    for other in copies:
+        assert other.initial_seed() == 3 and torch.equal(torch.rand(4, generator=other), expected)
+
+
+def test_the_scaler_of_gradients_is_a_name_of_the_package():
+    assert torch.GradScaler is torch.amp.GradScaler and "GradScaler" in dir(torch)
 
 
 def test_hub_reads_folders_and_files(tmp_path):

@@ -119,11 +119,12 @@ def test_examples():
     from opforge import sbp
     from opforge._global import convert, placement
     from opforge.distributed import _collectives, _state, device_mesh
+    from opforge.distributed.nn import functional
     from opforge.distributed.optim import zero_redundancy_optimizer
     from opforge.distributed.tensor import parallel
     from opforge.nn.parallel import distributed
 
-    for module in _collectives, _state, zero_redundancy_optimizer, distributed, sbp, convert, placement, device_mesh, parallel:
+    for module in _collectives, _state, functional, zero_redundancy_optimizer, distributed, sbp, convert, placement, device_mesh, parallel:
         result = doctest.testmod(module)
         assert result.attempted and not result.failed
 

@@ -18,6 +18,14 @@ def test_every_call(ranks):
     assert not ended.stderr, ended.stderr
 
 
+@pytest.mark.parametrize("program", ["sync_batchnorm.py", "differentiable.py"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_gradients_between_ranks(ranks, program):
+    ended = started(ranks, program)
+    assert ended.returncode == 0 and ended.stdout.count("all is right") == ranks, ended.stdout + ended.stderr
+    assert not ended.stderr, ended.stderr
+
+
 # What goes wrong; the rank that fails first, if that is one; how many ranks get an error, the others being asleep or gone; what is said.
 FAILING = [
     ("diverged", None, 2, ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called broadcast(root 0)", "failing.py:"]),

@@ -1,5 +1,7 @@
 """Modules as graphs that are saved, loaded and called."""
 
+import dataclasses
+import io
 import json
 import subprocess
 import sys
@@ -7,7 +9,7 @@ import sys
 import opforge as torch
 import pytest
 from opforge import nn
-from opforge.export import export, load, save
+from opforge.export import Dim, export, load, register_dataclass, save
 
 
 class Network(nn.Module):
@@ -24,6 +26,16 @@ class Network(nn.Module):
 def again(program, folder):
     save(program, folder / "program")
     return load(folder / "program")
+
+
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    factor: int
+    rest: object = None
+
+
+register_dataclass(Pair, serialized_type_name="pair")
 
 
 def bits(value):
@@ -166,7 +178,12 @@ def test_broken_directories_are_errors_that_name_the_file(tmp_path, file):
         {"results": {"returned": ["system", [{"tensor": None}]]}},
         {"results": {"returned": ["topk", [{"tensor": None}]]}},
         {"parameters": ["none"]},
+        {"results": {"dataclass": ["unknown", []]}},
+        {"results": {"dataclass": ["pair", [{"tensor": None}]]}},
         {"buffers": None},
+        {"aliases": {"other": "none"}},
+        {"unused": "names"},
+        {"transient": [1]},
     ],
 )
 def test_structures_that_do_not_fit_are_refused(tmp_path, change):
@@ -190,3 +207,138 @@ def test_saving_again_replaces_the_program(tmp_path):
         save(export(nn.Linear(4, 1), (torch.ones(1, 4),)), tmp_path)
     assert (tmp_path / "graph.txt").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["graph.txt", "program.json", "weights.safetensors"]
+
+
+class Named(nn.Module):
+    """Two names of one parameter, a parameter that is not used, a buffer that is not saved, and one that nothing but its double is computed of."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.norm, self.unused = nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(1, 1)
+        self.again = self.layer.weight
+        self.register_buffer("shift", torch.ones(3), persistent=False)
+        self.register_buffer("scale", torch.ones(3))
+
+    def forward(self, x):
+        return self.norm(self.layer(x)) * (self.scale * 2) + self.shift
+
+
+def test_modules_of_programs_have_parameters_that_can_be_loaded(tmp_path):
+    x = torch.randn(4, 2)
+    module = Named().eval()
+    for program in (own := export(module, (x,))), again(own, tmp_path):
+        call, other = program.module(), Named().eval()
+        with torch.no_grad():
+            for tensor in other.state_dict().values():
+                tensor.add_(1)
+        used = set(module.state_dict()) - {"norm.num_batches_tracked", "unused.weight", "unused.bias"}
+        assert set(call.state_dict()) == used
+        assert {name for name, _ in call.named_parameters()} == {name for name, _ in module.named_parameters() if name in used}
+        assert {name for name, _ in call.named_buffers()} == {"shift", "scale", "norm.running_mean", "norm.running_var"}
+        assert not torch.allclose(call(x), other(x))
+        call.load_state_dict(other.state_dict())
+        assert torch.allclose(call(x), other(x), atol=1e-6) and torch.allclose(program.module()(x), other(x), atol=1e-6)
+        with torch.no_grad():
+            call.shift.fill_(5)
+        assert torch.allclose(call(x), other(x) + 4, atol=1e-6)
+        with pytest.raises(RuntimeError, match="Missing key.*again"):
+            call.load_state_dict({"unused.weight": torch.ones(1, 1)})
+
+
+def test_what_modules_of_programs_cannot_do_is_an_error():
+    x = torch.randn(4, 2)
+    program = export(Named().eval(), (x,))
+    module = program.module()
+    assert module.to(torch.float32).to("cpu") is module
+    refused = [module.double, module.half, lambda: module.to("meta"), lambda: module.load_state_dict(module.state_dict(), assign=True)]
+    for change in refused:
+        with pytest.raises(NotImplementedError, match="memory"):
+            change()
+    assert torch.equal(module(x), program.module()(x))
+
+    def replace(module):
+        module.layer = nn.Linear(2, 3)
+
+    def replace_buffer(module):
+        module.scale = torch.ones(3)
+
+    for change, name in (lambda module: module.layer.double(), "again"), (replace, "layer"), (replace_buffer, "scale"):
+        changed = program.module()
+        change(changed)
+        with pytest.raises(NotImplementedError, match=f"^{name} (is another|has other)"):
+            changed(x)
+
+
+def test_gradients_of_programs_are_errors_backward():
+    x = torch.randn(4, 2)
+    module = export(Named().eval(), (x,)).module()
+    assert not any(parameter.requires_grad for parameter in module.parameters())
+    with pytest.raises(NotImplementedError, match="compute no gradients"):
+        module(x.clone().requires_grad_()).sum().backward()
+    module.requires_grad_()
+    with pytest.raises(NotImplementedError, match="compute no gradients"):
+        module(x).sum().backward()
+    with torch.no_grad():
+        assert not module(x).requires_grad
+
+
+class Forward:
+    """A file that can be read or written from its beginning only."""
+
+    def __init__(self, content=b""):
+        self.content = content
+
+    def write(self, part):
+        self.content += part
+        return len(part)
+
+    def flush(self):
+        pass
+
+    def read(self):
+        return self.content
+
+    def seekable(self):
+        return False
+
+
+def test_programs_in_files(tmp_path):
+    torch.manual_seed(1)
+    module, x = Network().eval(), torch.randn(5, 6)
+    program, expected = export(module, (x,)), module(x)[0]
+    buffer, forward = io.BytesIO(), Forward()
+    save(program, buffer)
+    save(program, forward)
+    with open(tmp_path / "program.pt2", "wb") as file:
+        save(program, file)
+    with open(tmp_path / "program.pt2", "rb") as file:
+        from_file = load(file)
+    for loaded in (load(buffer), load(Forward(forward.content)), from_file, load(tmp_path / "program.pt2"), load(str(tmp_path / "program.pt2"))):
+        assert bits(loaded.module()(x)[0]) == bits(expected) and str(loaded) == str(program)
+
+
+def test_broken_files_are_errors():
+    buffer = io.BytesIO()
+    save(export(nn.Linear(2, 2), (torch.ones(1, 2),)), buffer)
+    whole = buffer.getvalue()
+    for content in (b"", b"no archive", whole[: len(whole) // 2], whole[100:], whole.replace(b"graph.txt", b"other.txt")):
+        with pytest.raises(ValueError, match="BytesIO: no exported program"):
+            load(io.BytesIO(content))
+
+
+def test_data_classes_are_arguments_and_results(tmp_path):
+    class Nested(nn.Module):
+        def forward(self, pair, *, options):
+            return [Pair(pair.first * pair.factor, 7, {"inner": Pair(pair.rest + options["shift"], 2)})]
+
+    x, y = torch.ones(3, 2), torch.ones(3, 2)
+    program = export(Nested(), (Pair(x, 5, y),), {"options": {"shift": 2}}, dynamic_shapes={"pair": ({0: Dim("n")}, None, {0: Dim("n")}), "options": None})
+    for own in (program, again(program, tmp_path)):
+        (result,) = own.module()(Pair(torch.ones(4, 2), 5, torch.ones(4, 2)), options={"shift": 2})
+        assert type(result) is Pair and result.first.eq(5).all() and result.factor == 7 and result.first.shape == (4, 2)
+        assert type(result.rest["inner"]) is Pair and result.rest["inner"].rest is None and result.rest["inner"].first.eq(3).all()
+        with pytest.raises(TypeError, match="arguments like those of export"):
+            own.module()(Pair(x, 6, y), options={"shift": 2})
+    assert torch.utils._pytree.tree_flatten(Pair(x, 5))[0] == [x, 5, None]
+    with pytest.raises(ValueError, match="data class expected"):
+        register_dataclass(int)

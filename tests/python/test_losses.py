@@ -200,3 +200,22 @@ def test_older_arguments_and_batchmean():
 def test_bad_arguments_are_refused(call):
     with pytest.raises((ValueError, IndexError)):
         call()
+
+
+@pytest.mark.parametrize("var", [torch.tensor([1.0, -1e-9]), torch.tensor(-1, dtype=torch.int64), -0.5])
+def test_negative_variances_are_refused(var):
+    x = torch.ones(2)
+    for call in nn.functional.gaussian_nll_loss, nn.GaussianNLLLoss():
+        with pytest.raises(ValueError, match="var has negative entry/entries"):
+            call(x, x, var)
+    zeros = torch.zeros(2)
+    assert nn.functional.gaussian_nll_loss(x, zeros, zeros, False, 0.5).item() == pytest.approx(0.5 * (np.log(0.5) + 2))
+    assert nn.functional.gaussian_nll_loss(x, x, torch.tensor([1.0, np.nan])).isnan()
+
+
+def test_variances_are_not_read_where_they_have_no_elements():
+    meta = torch.ones(2, device="meta")
+    assert nn.functional.gaussian_nll_loss(meta, meta, meta).device.type == "meta"
+    loss = torch.compile(lambda x, var: nn.functional.gaussian_nll_loss(x, x * 2, var), fullgraph=True)
+    x = torch.ones(2)
+    assert loss(x, x).item() == pytest.approx(0.5)

@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections import OrderedDict
+from queue import SimpleQueue
 
 import pytest
 
@@ -354,7 +355,7 @@ def test_the_older_backward_hook():
 
 
 def test_modules_are_compiled_in_place():
-    calls = []
+    calls = SimpleQueue()
 
     class Scale(nn.Module):
         def __init__(self):
@@ -362,16 +363,16 @@ def test_modules_are_compiled_in_place():
             self.weight = nn.Parameter(torch.tensor([2.0, 3.0]))
 
         def forward(self, x):
-            calls.append(1)
+            calls.put(1)
             return (x * self.weight).relu()
 
-    module, seen = Scale(), []
-    module.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+    module, seen = Scale(), SimpleQueue()
+    module.register_forward_hook(lambda module, args, output: seen.put(output.shape))
     whole = nn.Sequential(module)
     module.compile(fullgraph=True)
     for _ in range(3):
         assert whole(torch.ones(2)).tolist() == [2, 3]
-    assert len(calls) == 1
+    assert calls.qsize() == 1
     whole(torch.ones(2)).sum().backward()
     assert module.weight.grad.tolist() == [1, 1]
     with torch.no_grad():
@@ -380,7 +381,7 @@ def test_modules_are_compiled_in_place():
     assert sorted(module.state_dict()) == ["weight"]
     twin = copy.deepcopy(module)
     twin(torch.ones(2))
-    count = len(calls)
+    count = calls.qsize()
     twin(torch.ones(2))
-    assert len(calls) == count + 1
+    assert calls.qsize() == count + 1
     assert twin.weight is not module.weight

@@ -314,3 +314,23 @@ def test_averages_of_integers_are_those_of_floats_rounded_towards_0(spatial, ker
     pool = getattr(F, f"avg_pool{spatial}d")
     averages = pool(x, kernel, stride, padding, ceil_mode, **options)
     assert averages.dtype is torch.int64 and averages.equal(pool(x.double(), kernel, stride, padding, ceil_mode, **options).trunc().long())
+
+
+MAGNITUDES = torch.tensor([[[1.0, -5.0, 2.0, -3.0, 0.0, 7.0, -7.0, 4.0]]])
+
+
+@pytest.mark.parametrize(("norm_type", "values", "gradient"), [
+    (math.inf, [5.0, 3.0, 7.0, 7.0], [0, -1, 0, -1, 0, 1, -1, 0]), (-math.inf, [1.0, 0.0, 0.0, 4.0], [1, 0, 0, 0, 0, 0, 0, 1]),
+])  # fmt: skip
+def test_lp_pooling_at_the_ends_of_p_is_of_magnitudes(norm_type, values, gradient):
+    x = MAGNITUDES.clone().requires_grad_()
+    y = F.lp_pool1d(x, norm_type, 3, 2, ceil_mode=True)
+    y.sum().backward()
+    assert y.tolist() == [[values]] and x.grad.tolist() == [[gradient]]
+    assert F.lp_pool1d(x, norm_type, 3, 2).tolist() == [[values[:3]]]
+    for module, shape in (torch.nn.LPPool1d, (1, 1, 8)), (torch.nn.LPPool2d, (1, 1, 8, 8)), (torch.nn.LPPool3d, (1, 1, 8, 8, 8)):
+        window = torch.full(shape, -1.0)
+        window.view(-1)[0] = -3.0 if norm_type > 0 else 0.25
+        pooled = module(norm_type, 2)(window)
+        assert pooled.view(-1)[0] == window.view(-1)[0].abs() and pooled.view(-1)[1:].eq(1).all()
+    assert math.isnan(F.lp_pool1d(torch.tensor([[[math.nan, 1.0]]]), norm_type, 2))

@@ -6,6 +6,7 @@ import pytest
 import opforge as torch
 from opforge import nn
 from opforge.nn.utils.rnn import (
+    PackedSequence,
     pack_padded_sequence,
     pack_sequence,
     pad_packed_sequence,
@@ -128,6 +129,22 @@ def test_packed(cls, settings, lengths):
 
 
 @each_module
+@pytest.mark.parametrize("sizes", [[0, 0], [2, 0], [2, 1, 0]])
+def test_empty_batches(cls, settings, sizes):
+    module = cls(WIDTH, HIDDEN, dtype=torch.float64, **settings)
+    width = settings.get("proj_size", HIDDEN) * module._directions
+    output, hx = module(torch.zeros(3, 0, WIDTH, dtype=torch.float64))
+    assert output.shape == (3, 0, width) and all(state.shape[1] == 0 for state in as_list(hx))
+    data = torch.ones(sum(sizes), WIDTH, dtype=torch.float64, requires_grad=True)
+    output, hx = module(PackedSequence(data, torch.tensor(sizes)))
+    output.data.sum().backward()
+    assert output.data.shape == (sum(sizes), width) and all(state.shape[1] == sizes[0] for state in as_list(hx))
+    if sum(sizes):
+        expected, finals = module(PackedSequence(data, torch.tensor([size for size in sizes if size])))
+        assert torch.equal(output.data, expected.data) and all(map(np.array_equal, as_list(hx), as_list(finals)))
+
+
+@each_module
 def test_gradients_are_differences_of_the_reference(cls, settings):
     module, x, states = make(cls, **settings)
     input = torch.from_numpy(x).requires_grad_()
@@ -185,6 +202,7 @@ def test_packing_and_padding_undo_each_other():
         (lambda: nn.LSTM(WIDTH, HIDDEN)(torch.ones(2, 2, 3)), RuntimeError, "input.size(-1) must be equal to input_size. Expected 4"),
         (lambda: nn.GRU(WIDTH, HIDDEN)(torch.ones(2, 2, 4), torch.ones(1, 3, 6)), RuntimeError, "Expected hidden size (1, 2, 6)"),
         (lambda: nn.GRU(WIDTH, HIDDEN)(torch.ones(2, 2, 2, 4)), ValueError, "Expected input to be 2D or 3D"),
+        (lambda: nn.LSTM(WIDTH, HIDDEN, proj_size=2)(torch.ones(0, 2, WIDTH)), RuntimeError, "sequence length to be larger than 0"),
         (lambda: nn.RNN(1, 1, nonlinearity="sine"), ValueError, "Unknown nonlinearity 'sine'"),
         (lambda: nn.LSTM(1, 2, proj_size=2), ValueError, "proj_size has to be smaller"),
         (lambda: nn.GRU(1, 0), ValueError, "hidden_size must be greater than zero"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use opforge::autograd::{BackwardOptions, SavedTensor, is_grad_enabled, leaf_gradients, record_function};
+use opforge::autograd::{BackwardOptions, SavedTensor, is_freed, is_grad_enabled, leaf_gradients, record_function};
 use opforge::{Error, Meta, Result, Tensor, TensorId, no_grad};
 
 use opforge_runtime::vm;
@@ -11,7 +11,8 @@ use opforge_runtime::vm;
 use crate::graph::{Graph, Origin, Use};
 use crate::program::{Options, Program};
 use crate::recompute::recomputed;
-use crate::trace::{calls, further_argument, trace_all};
+use crate::trace::{Ended, calls, forget_grads, further_argument, takes_grad, trace_all};
+use crate::world::Grad;
 
 const GRAPH: &str = "graph";
 
@@ -35,15 +36,24 @@ const TRAINING: Options = Options { prepacking: false, ..Options::ALL };
 /// ```
 pub struct Function {
     forward: Program,
-    /// Which arguments needed a gradient.
-    needs: Vec<bool>,
-    /// Whether calls were to be recorded.
-    recorded: bool,
+    world: World,
     /// How many of the forward program's results are the function's; then come those for `kept`, and what is saved.
     results: usize,
     /// What the function gave to others when it was traced, as bytes.
     kept: Vec<Tensor>,
     backward: Option<Backward>,
+}
+
+/// What was, when the function was traced, and must be when it is called.
+struct World {
+    /// Whether calls were to be recorded.
+    recorded: bool,
+    /// Which arguments needed a gradient.
+    needs: Vec<bool>,
+    /// The gradients that captured tensors kept, where the function took them.
+    grads: Vec<(Grad, Tensor)>,
+    /// Those of arguments, by their numbers.
+    own_grads: Vec<(Grad, usize)>,
 }
 
 struct Backward {
@@ -93,27 +103,29 @@ impl Function {
         tidy: impl FnOnce(),
     ) -> Result<Function> {
         let needs: Vec<bool> = examples.iter().map(|example| example.requires_grad()).collect();
-        let (graph, traced, mut held) = trace_all(examples, |arguments| {
-            for (argument, _) in arguments.iter().zip(&needs).filter(|(_, needs)| **needs) {
-                argument.set_requires_grad(true)?;
-            }
-            with_gradients(arguments, f(arguments)?)
+        let Ended { graph, rest: (traced, own_grads), mut held, grads } = trace_all(examples, |arguments| {
+            stand_in(arguments, examples)?;
+            let results = f(arguments)?;
+            let own_grads = taken_grads(arguments, examples)?;
+            let (results, traced) = with_gradients(arguments, results)?;
+            Ok((results, (traced, own_grads)))
         })?;
+        let grads = grads.into_iter().map(|(leaf, grad)| (Grad::of(grad.as_ref()), leaf)).collect();
+        let world = World { recorded: is_grad_enabled(), needs, grads, own_grads };
         if !held.is_empty() {
             tidy();
             held = held.tidied();
         }
         let (values, kept): (Vec<usize>, Vec<Tensor>) = held.values()?.into_iter().unzip();
-        let recorded = is_grad_enabled();
         let results = traced.results;
         if traced.leaves.is_empty() {
             let mut graph = graph.with_own_constants();
             graph.also_give(&values);
-            return Ok(Function { forward: graph.compile()?, needs, recorded, results, kept, backward: None });
+            return Ok(Function { forward: graph.compile()?, world, results, kept, backward: None });
         }
         let (forward, backward) = split(graph, traced, &values)?;
         let forward = forward.compile_with(TRAINING)?;
-        Ok(Function { forward, needs, recorded, results, kept, backward: Some(backward) })
+        Ok(Function { forward, world, results, kept, backward: Some(backward) })
     }
 
     /// Whether the function gave tensors that it computes to others when it was traced, or left gradients with leaves. Each call writes what it computes of
@@ -122,11 +134,21 @@ impl Function {
         !self.kept.is_empty()
     }
 
-    /// Whether the function was traced for tensors like these, in a program that records as this does.
+    /// Whether the function was traced for tensors like these, in a program that records as this does, and what it took of others is what it was: elements
+    /// that the host has read, gradients that tensors keep.
     pub fn accepts(&self, arguments: &[&Tensor]) -> bool {
-        self.recorded == is_grad_enabled()
+        let World { grads, own_grads, .. } = &self.world;
+        self.fits(arguments)
             && self.forward.accepts(arguments)
-            && arguments.iter().zip(&self.needs).all(|(argument, needs)| argument.requires_grad() == *needs)
+            && grads.iter().all(|(grad, leaf)| grad.is_kept_by(leaf))
+            && own_grads.iter().all(|(grad, number)| grad.is_kept_by(arguments[*number]))
+    }
+
+    /// Whether the function was traced for tensors like these, in a program that records as this does.
+    pub fn fits(&self, arguments: &[&Tensor]) -> bool {
+        self.world.recorded == is_grad_enabled()
+            && self.forward.fits(arguments)
+            && arguments.iter().zip(&self.world.needs).all(|(argument, needs)| argument.requires_grad() == *needs)
     }
 
     /// The results.
@@ -158,12 +180,47 @@ impl Function {
     }
 }
 
+/// In a trace: gives those that stand for arguments what these have of gradients.
+fn stand_in(arguments: &[Tensor], examples: &[&Tensor]) -> Result<()> {
+    for (argument, example) in arguments.iter().zip(examples) {
+        if example.requires_grad() {
+            argument.set_requires_grad(true)?;
+        }
+        argument.set_grad(example.grad().as_ref())?;
+    }
+    forget_grads()
+}
+
+/// In a trace: the arguments whose gradients the function took, with these.
+///
+/// # Errors
+/// For arguments that have other gradients now, or a history: only calls one by one give these to the arguments themselves.
+fn taken_grads(arguments: &[Tensor], examples: &[&Tensor]) -> Result<Vec<(Grad, usize)>> {
+    let refuse =
+        |given: &'static str| Err(Error::autograd(GRAPH, "argument", given, "a function that leaves that as it is"));
+    let mut taken = Vec::new();
+    for (number, (argument, example)) in arguments.iter().zip(examples).enumerate() {
+        if argument.requires_grad() != example.requires_grad() {
+            return refuse("a history of an argument");
+        }
+        if !takes_grad(argument)? {
+            continue;
+        }
+        let grad = Grad::of(example.grad().as_ref());
+        if !grad.is_kept_by(argument) {
+            return refuse("another gradient that an argument keeps");
+        }
+        taken.push((grad, number));
+    }
+    Ok(taken)
+}
+
 /// In a trace: the function's results, then the gradients of the leaves that they depend on.
 fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec<Tensor>, Traced)> {
     let calls = calls()?;
     let count = results.len();
     let differentiable: Vec<bool> =
-        results.iter().map(|y| y.requires_grad() && is_grad_enabled() && !y.dtype().is_int()).collect();
+        results.iter().map(|y| y.requires_grad() && is_grad_enabled() && !y.dtype().is_int() && !is_freed(y)).collect();
     let mut roots = Vec::new();
     let mut seeds = Vec::new();
     for result in results.iter().zip(&differentiable).filter(|(_, has)| **has).map(|(result, _)| result) {
@@ -177,7 +234,8 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
     let retained = BackwardOptions { retain_graph: true, ..BackwardOptions::default() };
     if !roots.is_empty() {
         let number = |id: TensorId| arguments.iter().position(|argument| argument.id() == id);
-        for (leaf, gradient) in leaf_gradients(&roots, retained)? {
+        // Hooks of captured leaves run when their gradients arrive.
+        for (leaf, gradient) in leaf_gradients(&roots, retained, |leaf| number(leaf.id()).is_some())? {
             leaves.push(number(leaf.id()).map_or_else(|| Leaf::Captured(leaf.clone()), Leaf::Argument));
             results.push(gradient);
         }
@@ -194,7 +252,8 @@ fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backwar
     let nodes = graph.nodes.split_off(traced.calls + graph.nodes.len() - count);
     let gradients = graph.outputs.split_off(traced.results);
     let values = graph.values.clone();
-    let backward = Graph { device: graph.device, values, nodes, inputs: Vec::new(), outputs: gradients };
+    let backward =
+        Graph { device: graph.device, values, nodes, inputs: Vec::new(), outputs: gradients, reads: Vec::new() };
     let mut backward = backward.without_common_calls().without_dead_code();
 
     let made_before = graph.marks(graph.nodes.iter().flat_map(|node| &node.outputs));
@@ -207,7 +266,7 @@ fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backwar
     let read = backward.read();
     let read_before = graph.read();
     // Gradients draw again what was drawn, by the same key.
-    let is_drawn = |value: usize| matches!(graph.values[value].origin, Origin::Key) && read_before[value];
+    let is_drawn = |value: usize| matches!(graph.values[value].origin, Origin::Key(_)) && read_before[value];
     let is_there = |value: usize| backward.is_made(value) && made_before[value] || is_drawn(value);
     let is_needed = |value: &usize| read[*value] && is_there(*value);
     let needed: BTreeSet<usize> = (0..count).filter(is_needed).collect();

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use opforge::operator::Operator;
 use opforge::ops::pointwise::copy::Copy;
 use opforge::{DType, Device, Error, Meta, Result, Tensor};
-use opforge_runtime::Storage;
+use opforge_runtime::{Generator, Storage};
 
 use crate::packed::Packing;
+use crate::world::Read;
 
 /// Calls in order, and the memory that they read and write. A copy shares what is captured.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<Use>,
     pub(crate) outputs: Vec<Use>,
+    /// What the host has read while the graph was traced.
+    pub(crate) reads: Vec<Read>,
 }
 
 /// A piece of memory: the storage of tensors.
@@ -37,8 +40,8 @@ pub enum Origin {
     Input(usize),
     /// It was there before: a parameter's, a constant's.
     Captured(Captured),
-    /// A key of random numbers, drawn anew for each run from the process's generator.
-    Key,
+    /// A key of random numbers, drawn anew for each run from the generator.
+    Key(Generator),
     /// A call makes it.
     Made,
     /// A weight as a product's kernel reads it. Graphs have none: programs do.

@@ -51,6 +51,7 @@ mod save;
 mod segment;
 pub mod text;
 pub mod trace;
+mod world;
 
 pub use dynamic::DynamicGraph;
 pub use function::Function;

@@ -106,6 +106,7 @@ fn kernel(graph: &Graph, calls: Range<usize>, options: Options) -> Result<Option
         nodes: own.to_vec(),
         inputs: bytes(&reads),
         outputs: bytes(&gives),
+        reads: Vec::new(),
     };
     for (number, &value) in reads.iter().enumerate() {
         part.values[value].origin = Origin::Input(number);
@@ -204,7 +205,7 @@ impl There<'_> {
         let found = match &self.graph.values[value].origin {
             Origin::Input(number) => flat(self.arguments[*number].storage(), start_of(self.arguments[*number]), bytes)?,
             Origin::Captured(captured) => flat(captured.storage()?, 0, bytes)?,
-            Origin::Key => next_key(self.graph.device)?,
+            Origin::Key(generator) => next_key(generator, self.graph.device)?,
             Origin::Made => flat(&Storage::new(self.graph.device, bytes)?, 0, bytes)?,
             Origin::Packed(_) => return Err(Error::msg("only kernels read packed weights")),
         };

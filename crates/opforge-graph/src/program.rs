@@ -9,6 +9,7 @@ use crate::graph::{Graph, Origin, Use};
 use crate::inside::{Passing, Stage};
 use crate::piece::{self, Piece, Work, pieces};
 use crate::run::GRAPH;
+use crate::world::Read;
 
 /// A graph that has been made ready to run.
 pub struct Program {
@@ -107,8 +108,13 @@ impl Program {
         })
     }
 
-    /// Whether arguments have the shapes, dtypes and strides that the program was made for.
+    /// Whether arguments have the shapes, dtypes and strides that the program was made for, and what the traced function has read is what it was.
     pub fn accepts(&self, arguments: &[&Tensor]) -> bool {
+        self.fits(arguments) && self.graph.reads.iter().all(Read::is_unchanged)
+    }
+
+    /// Whether arguments have the shapes, dtypes and strides that the program was made for.
+    pub fn fits(&self, arguments: &[&Tensor]) -> bool {
         let same = |(own, given): (&Use, &&Tensor)| {
             let (a, b) = (&own.meta.layout, given.layout());
             // Where there is one element only, no stride matters.
@@ -169,6 +175,10 @@ impl Program {
     fn check(&self, arguments: &[&Tensor]) -> Result<()> {
         if self.accepts(arguments) {
             return Ok(());
+        }
+        if self.fits(arguments) {
+            let given = "changed since a function read it that was traced";
+            return Err(Error::value(GRAPH, "captured", given, "what it was, or a new trace"));
         }
         let text = |metas: Vec<&Meta>| {
             metas.iter().map(|m| format!("{}{:?}", m.dtype, m.dims())).collect::<Vec<_>>().join(", ")

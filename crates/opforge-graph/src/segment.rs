@@ -36,7 +36,7 @@ pub(crate) struct Segment {
 enum Given {
     Input { value: usize, number: usize, bytes: usize },
     Captured { value: usize, bytes: Tensor },
-    Key { value: usize },
+    Key { value: usize, generator: Generator },
     Packed { value: usize, weight: Tensor, prepack: Prepack },
 }
 
@@ -44,7 +44,7 @@ impl Given {
     fn value(&self) -> usize {
         match self {
             Given::Input { value, .. } | Given::Captured { value, .. } => *value,
-            Given::Key { value } | Given::Packed { value, .. } => *value,
+            Given::Key { value, .. } | Given::Packed { value, .. } => *value,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Segment {
             }
             Given::Captured { bytes, .. } => Ok(bytes.clone()),
             Given::Packed { weight, prepack, .. } => arranged(weight, prepack),
-            Given::Key { .. } => next_key(self.device),
+            Given::Key { generator, .. } => next_key(generator, self.device),
         }
     }
 
@@ -123,7 +123,7 @@ impl Graph {
         Ok(match &self.values[value].origin {
             Origin::Input(number) => Given::Input { value, number: *number, bytes },
             Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage()?, 0, bytes)? },
-            Origin::Key => Given::Key { value },
+            Origin::Key(generator) => Given::Key { value, generator: generator.clone() },
             Origin::Packed(packing) => {
                 let Origin::Captured(captured) = &self.values[packing.weight.value].origin else {
                     return Err(Error::msg("only what was captured is packed"));
@@ -160,7 +160,7 @@ pub(crate) fn seen(storage: &Arc<Storage>, start: usize, x: &Use) -> Result<Tens
 }
 
 /// A key of random numbers, as bytes.
-pub(crate) fn next_key(device: Device) -> Result<Tensor> {
-    let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &device)?;
+pub(crate) fn next_key(generator: &Generator, device: Device) -> Result<Tensor> {
+    let key = Tensor::from_vec(generator.next_key().to_vec(), 2, &device)?;
     flat(key.storage(), 0, key.storage().nbytes())
 }

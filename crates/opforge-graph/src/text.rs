@@ -107,7 +107,7 @@ impl Graph {
         let mut used = vec![false; self.values.len()];
         calls().chain(&self.outputs).for_each(|x| used[x.value] = true);
         let given = (0..self.values.len())
-            .filter(|&value| used[value] && matches!(self.values[value].origin, Origin::Captured(_) | Origin::Key));
+            .filter(|&value| used[value] && matches!(self.values[value].origin, Origin::Captured(_) | Origin::Key(_)));
         let made = self.nodes.iter().flat_map(|node| &node.outputs).map(|x| x.value);
         let mut numbers = vec![None; self.values.len()];
         let mut next = 0;

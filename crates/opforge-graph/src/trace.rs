@@ -8,10 +8,12 @@ use std::sync::Arc;
 use opforge::autograd::is_grad_enabled;
 use opforge::dispatch::{Autograd, Call, EagerLocal, Interpreter, check_destination, interpreted_by};
 use opforge::operator::{Lowering, Metas, Tensors};
+use opforge::tracer::traced_by;
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
-use opforge_runtime::{Generator, Storage, vm};
+use opforge_runtime::{Storage, vm};
 
 use crate::graph::{Captured, Graph, Node, Origin, Use, Value};
+use crate::world::World;
 
 /// The name that errors of graphs bear.
 const GRAPH: &str = "graph";
@@ -27,6 +29,7 @@ pub(crate) struct Recording {
     /// The values by these addresses.
     numbers: HashMap<*const Storage, usize>,
     pub nodes: Vec<Node>,
+    pub world: World,
 }
 
 thread_local!(static RECORDING: RefCell<Option<Recording>> = const { RefCell::new(None) });
@@ -34,7 +37,7 @@ thread_local!(static RECORDING: RefCell<Option<Recording>> = const { RefCell::ne
 /// Writes calls down; around it, gradients are recorded as in eager code.
 static TRACER: Autograd<Lazy> = Autograd { inner: Lazy };
 
-struct Lazy;
+pub(crate) struct Lazy;
 
 /// Runs `f` on tensors like these, and writes down what it calls.
 ///
@@ -44,7 +47,7 @@ struct Lazy;
 /// # Errors
 /// Those of `f`; tensors of several devices, those of the first example's and others; a trace inside of a trace.
 pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Graph> {
-    let (graph, (), _) = trace_all(examples, |arguments| Ok((f(arguments)?, ())))?;
+    let Ended { graph, .. } = trace_all(examples, |arguments| Ok((f(arguments)?, ())))?;
     Ok(graph.with_own_constants())
 }
 
@@ -54,7 +57,7 @@ pub(crate) fn trace_like(
     device: Device,
     f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>,
 ) -> Result<Graph> {
-    let (graph, (), _) = record(examples, device, |arguments| Ok((f(arguments)?, ())))?;
+    let Ended { graph, .. } = record(examples, device, |arguments| Ok((f(arguments)?, ())))?;
     Ok(graph.with_own_constants())
 }
 
@@ -80,11 +83,19 @@ impl Held {
     }
 }
 
-/// As [`trace`], of a function that gives something besides.
+/// What comes of a trace: the graph, what the function gives besides, the tensors that are still held, and those whose gradients were taken, with these.
+pub(crate) struct Ended<R> {
+    pub graph: Graph,
+    pub rest: R,
+    pub held: Held,
+    pub grads: Vec<(Tensor, Option<Tensor>)>,
+}
+
+/// As [`trace`], of a function that gives something besides. Where it fails, gradients are again what they were.
 pub(crate) fn trace_all<R>(
     examples: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
-) -> Result<(Graph, R, Held)> {
+) -> Result<Ended<R>> {
     let device = examples.first().map_or(Device::Cpu, |example| *example.device());
     if let Some(other) = examples.iter().map(|example| *example.device()).find(|other| *other != device) {
         return Err(Error::device(GRAPH, "input", other, "one device that computes"));
@@ -96,7 +107,7 @@ fn record<R>(
     examples: &[Meta],
     device: Device,
     f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
-) -> Result<(Graph, R, Held)> {
+) -> Result<Ended<R>> {
     if RECORDING.with_borrow(Option::is_some) {
         return Err(Error::value(GRAPH, "trace", "a trace inside of a trace", "one trace at a time"));
     }
@@ -107,24 +118,21 @@ fn record<R>(
     let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
     let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
     let inputs = arguments.iter().map(|x| begun.used(x)).collect();
-    let [seed, draws] = Generator::global().state();
     RECORDING.set(Some(begun));
     let end = End;
-    let outcome = interpreted_by(&TRACER, || f(&arguments));
+    let outcome = traced_by(&Lazy, || interpreted_by(&TRACER, || f(&arguments)));
     let mut ended = RECORDING.take().unwrap_or_default();
     drop(end);
-    // The first run draws what the trace has only seemed to draw, unless somebody else has drawn meanwhile.
-    let keys = ended.values.iter().filter(|value| matches!(value.origin, Origin::Key)).count() as u64;
-    if Generator::global().state() == [seed, draws + keys] {
-        Generator::global().set_state([seed, draws]);
-    }
-    let (outputs, rest) = outcome?;
+    ended.world.give_back_draws();
+    let (outputs, rest) = outcome.inspect_err(|_| ended.world.give_back_grads())?;
     let uses = outputs.iter().map(|y| ended.used(y)).collect();
     drop((outputs, arguments));
+    let World { reads, mut grads, .. } = std::mem::take(&mut ended.world);
+    grads.retain(|(tensor, _)| ended.number(tensor.storage()).is_none_or(|value| ended.is_captured(value)));
     let Recording { device, values, nodes, storages, .. } = ended;
     let is_of_trace = |(value, _): &(usize, _)| matches!(values[*value].origin, Origin::Made | Origin::Input(_));
     let held = Held(storages.into_iter().enumerate().filter(is_of_trace).collect()).tidied();
-    Ok((Graph { device, values, nodes, inputs, outputs: uses }, rest, held))
+    Ok(Ended { graph: Graph { device, values, nodes, inputs, outputs: uses, reads }, rest, held, grads })
 }
 
 /// Ends a recording, also when what is traced unwinds.
@@ -136,7 +144,7 @@ impl Drop for End {
 }
 
 /// What `f` makes of what has been written down so far, in a trace.
-fn with_recording<R>(f: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
+pub(crate) fn with_recording<R>(f: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
     let none = || Error::msg("a graph was traced on another thread");
     RECORDING.with_borrow_mut(|recording| f(recording.as_mut().ok_or_else(none)?))
 }
@@ -144,6 +152,19 @@ fn with_recording<R>(f: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
 /// How many calls have been written down.
 pub(crate) fn calls() -> Result<usize> {
     with_recording(|recording| Ok(recording.nodes.len()))
+}
+
+/// Takes what was noted so far of gradients that tensors keep for nothing.
+pub(crate) fn forget_grads() -> Result<()> {
+    with_recording(|recording| {
+        recording.world.forget_grads();
+        Ok(())
+    })
+}
+
+/// Whether the gradient that a tensor keeps was taken.
+pub(crate) fn takes_grad(tensor: &Tensor) -> Result<bool> {
+    with_recording(|recording| Ok(recording.world.grads.iter().any(|(of, _)| of.id() == tensor.id())))
 }
 
 /// A tensor that stands for a further argument: with the shape and dtype of `like`, contiguous.
@@ -206,7 +227,11 @@ impl Recording {
         number
     }
 
-    fn number(&self, storage: &Arc<Storage>) -> Option<usize> {
+    pub fn is_captured(&self, value: usize) -> bool {
+        matches!(self.values[value].origin, Origin::Captured(_))
+    }
+
+    pub fn number(&self, storage: &Arc<Storage>) -> Option<usize> {
         self.numbers.get(&Arc::as_ptr(storage)).copied()
     }
 }
@@ -230,10 +255,6 @@ impl Interpreter for Lazy {
             call.inputs.iter().try_for_each(|input| recording.check_history(call.op.name(), input))?;
             recording.write_down(call)
         })
-    }
-
-    fn traces(&self) -> bool {
-        true
     }
 }
 
@@ -274,8 +295,7 @@ impl Recording {
     /// Refuses what calls before the graph computed of something that needs a gradient: their part of the gradient is not the graph's, and reads what
     /// will be others' when it runs.
     fn check_history(&self, op: &'static str, input: &Tensor) -> Result<()> {
-        let is_captured = |value: usize| matches!(self.values[value].origin, Origin::Captured(_));
-        let is_traced = || self.number(input.storage()).is_some_and(|value| !is_captured(value));
+        let is_traced = || self.number(input.storage()).is_some_and(|value| !self.is_captured(value));
         let own = || input.is_leaf() || input.base().is_some_and(Tensor::is_leaf) || is_traced();
         if !input.requires_grad() || !is_grad_enabled() || own() {
             return Ok(());
@@ -287,8 +307,8 @@ impl Recording {
     /// Notes that a tensor is a key of random numbers, of which each run has its own.
     fn key(&mut self, key: &Tensor) {
         let used = self.used(key);
-        if let Origin::Captured(Captured { tensor: Some(_), .. }) = self.values[used.value].origin {
-            self.values[used.value].origin = Origin::Key;
+        if let Some(generator) = self.world.generator_of(key) {
+            self.values[used.value].origin = Origin::Key(generator);
         }
     }
 

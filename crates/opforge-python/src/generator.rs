@@ -17,6 +17,9 @@ impl From<Generator> for PyGenerator {
     }
 }
 
+/// What a new generator starts from, as PyTorch's do.
+const SEED: u64 = 67_280_421_310_721;
+
 /// A seed of any sign.
 #[derive(FromPyObject)]
 pub enum Seed {
@@ -51,7 +54,24 @@ impl PyGenerator {
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         // Numbers are the same on each.
         let device = device.map(PyDevice::extract).transpose()?;
-        Ok(PyGenerator(Generator::new(), device.unwrap_or(Device::Cpu.into())))
+        let generator = Generator::new();
+        generator.manual_seed(SEED);
+        Ok(PyGenerator(generator, device.unwrap_or(Device::Cpu.into())))
+    }
+
+    /// A new generator, which goes on with the same numbers.
+    fn clone_state(&self) -> Self {
+        let generator = Generator::new();
+        generator.set_state(self.0.state());
+        PyGenerator(generator, self.1)
+    }
+
+    /// Copies are generators of their own.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Py<PyAny>, (Py<PyAny>, Py<PyAny>))> {
+        let py = slf.py();
+        let restored = py.import("opforge.random")?.getattr("_restored")?.unbind();
+        let device = slf.getattr("device")?.unbind();
+        Ok((restored, (device, slf.get().get_state(py)?)))
     }
 
     /// Restarts from a seed.

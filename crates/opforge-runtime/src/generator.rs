@@ -33,6 +33,11 @@ impl Generator {
         &GLOBAL
     }
 
+    /// Whether both are one generator.
+    pub fn is(&self, other: &Generator) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Restarts from a seed.
     pub fn manual_seed(&self, seed: u64) {
         self.set_state([seed, 0]);

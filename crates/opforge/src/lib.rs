@@ -58,8 +58,8 @@ pub use opforge_core::{
     WithDType, bf16, f16,
 };
 pub use opforge_runtime::{CudaDevice, Device, DeviceLocation, Generator, MetalDevice};
-pub use tensor::display;
 pub use tensor::{NdArray, Tensor, TensorId};
+pub use tensor::{display, tracer};
 
 /// Names as candle's programs import them.
 pub mod backprop {

@@ -27,7 +27,7 @@ from ._collectives import (
 from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from ._grad_bucket import GradBucket
 from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
+from ._objects import all_gather_object, broadcast_object_list, gather_object, recv_object_list, scatter_object_list, send_object_list
 from ._plan import Machine, Plan, Spent, plan
 from ._reduce_op import ReduceOp, reduce_op
 from ._state import (
@@ -53,8 +53,8 @@ Backend DistBackendError DistError DistNetworkError DistStoreError GradBucket Gr
 all_gather_into_tensor all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
 gather_object get_backend get_global_rank get_group_rank get_node_local_rank get_process_group_ranks get_rank get_world_size group
 init_process_group irecv is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
-is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group plan recv reduce reduce_op reduce_scatter
-reduce_scatter_tensor scatter scatter_object_list send
+is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group plan recv recv_object_list reduce reduce_op reduce_scatter
+reduce_scatter_tensor scatter scatter_object_list send send_object_list
 """.split()
 
 _REASON = "opforge's ranks meet over MPI, without stores or groups of another kind"

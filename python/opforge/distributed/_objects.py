@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 
 from .. import _core
 from ._collectives import all_gather, broadcast, gather, member, root_of, scatter
+from ._messages import recv, send
 
 
 def _packed(obj):
@@ -94,3 +96,48 @@ def scatter_object_list(scatter_object_output_list, scatter_object_input_list=No
     mine = _core.empty([length], dtype=_core.uint8)
     scatter(mine, [_padded(part, length) for part in parts] if is_root else None, group=found, group_src=root)
     scatter_object_output_list[0] = _unpacked(mine[: int(lengths[found.rank()])])
+
+
+def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, use_batch=False, weights_only=False):
+    """Sends the objects of a list to process `dst`, its number in the world, which calls `recv_object_list` with as many. With `weights_only` they travel as
+    `save` writes them, on both sides. Raises ValueError for an empty list."""
+    _check_list("send_object_list", object_list)
+    if member("send_object_list", group) is None:
+        return
+    parts = [_written(obj) if weights_only else _packed(obj) for obj in object_list]
+    send(_core.tensor([part.numel() for part in parts]), dst, group, group_dst=group_dst)
+    send(_core.cat(parts), dst, group, group_dst=group_dst)
+
+
+def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, use_batch=False, weights_only=False) -> int:
+    """Receives the objects that process `src` sends by `send_object_list`, in the place of those of a list of as many; its number in the world, -1 if this
+    process is not in the group. With `weights_only` only what `load` takes for safe is made. Raises ValueError for an empty list, NotImplementedError
+    without `src`, DistError for lists of different lengths."""
+    _check_list("recv_object_list", object_list)
+    if member("recv_object_list", group) is None:
+        return -1
+    lengths = _core.zeros([len(object_list)], dtype=_core.int64)
+    recv(lengths, src, group, group_src=group_src)
+    data = _core.empty([int(lengths.sum())], dtype=_core.uint8)
+    source = recv(data, src, group, group_src=group_src)
+    object_list[:] = map(_read if weights_only else _unpacked, data.split(lengths.tolist()))
+    return source
+
+
+def _check_list(name, object_list):
+    if not isinstance(object_list, list) or not object_list:
+        raise ValueError(f"{name}: expected a list of objects, with at least one")
+
+
+def _written(obj):
+    from ..serialization import save
+
+    buffer = io.BytesIO()
+    save(obj, buffer)
+    return _core.frombuffer(bytearray(buffer.getvalue()), dtype=_core.uint8)
+
+
+def _read(data):
+    from ..serialization import load
+
+    return load(io.BytesIO(data.contiguous().numpy().tobytes()), weights_only=True)

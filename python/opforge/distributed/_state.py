@@ -191,6 +191,12 @@ def resolve(group) -> ProcessGroup | None:
     return group
 
 
+def known_groups() -> list[ProcessGroup]:
+    """The groups that this process is in, that of all first. Raises ValueError before `init_process_group`."""
+    resolve(None)
+    return list(_world.groups.values())
+
+
 def get_rank(group=None) -> int:
     """This process's number within the group; -1 if it is not in it. Raises ValueError before `init_process_group`."""
     found = resolve(group)

@@ -15,7 +15,8 @@
 [2.0, 3.0]
 """
 
+from ._dataclasses import register_dataclass
 from ._dims import Dim, dims
 from ._program import ExportedProgram, export, load, save
 
-__all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "save"]
+__all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "register_dataclass", "save"]

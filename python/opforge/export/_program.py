@@ -11,11 +11,15 @@ from ..autograd.grad_mode import no_grad
 from ..graph._compile import traced
 from ..graph._tree import NoStructure, flatten
 from ..nn.modules.module import Module
+from ._dataclasses import packed, unpacked
 from ._dims import Spec
+from ._files import extracted, written
+from ._module import ExportedModule, called, check_beside, names_beside
 from ._structure import count, decode, encode
 
-# The file of what is not the graph's: structures of arguments and results, and names.
+# The file of what is not the graph's: structures of arguments and results, and names. The others are the graph's.
 _STRUCTURE = "program.json"
+_FILES = (_STRUCTURE, "graph.txt", "weights.safetensors")
 _VERSION = 1
 
 
@@ -38,8 +42,8 @@ class ExportedProgram:
         self._about = about
 
     def module(self):
-        """The program as a module: a function of arguments like those that it was exported with."""
-        return _ExportedModule(self)
+        """The program as a module: a function of arguments like those that it was exported with, with the parameters and buffers that it uses."""
+        return ExportedModule(self)
 
     @property
     def state_dict(self):
@@ -82,33 +86,13 @@ class ExportedProgram:
     def __call__(self, *args, **kwargs):
         raise RuntimeError("an ExportedProgram is called by its module: program.module()(..)")
 
-    def _run(self, args, kwargs):
+    def _run(self, args, kwargs, parameters=()):
         tensors, given = _flat(args, kwargs)
         # As text: 1 and True are equal, and not the same.
         given, expected = (json.dumps(tree) for tree in (encode(given.key, "arguments"), self._about["arguments"]))
         if given != expected:
             raise TypeError(f"the exported module takes arguments like those of export(): given {given}, expected {expected}")
-        return decode(self._about["results"], iter(self._graph(tensors)))
-
-
-class _ExportedModule(Module):
-    """What an exported program computes, as a module without code of its own."""
-
-    def __init__(self, program):
-        super().__init__()
-        self._program = program
-
-    def forward(self, *args, **kwargs):
-        return self._program._run(args, kwargs)
-
-    def train(self, mode=True):
-        raise NotImplementedError("an exported module stays in the mode in which it was exported; call train() or eval() before export()")
-
-    def eval(self):
-        return self.train(False)
-
-    def extra_repr(self):
-        return f"{len(self._program._graph.weights)} tensors"
+        return unpacked(decode(self._about["results"], iter(called(self._graph, tensors, parameters))))
 
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
@@ -136,7 +120,7 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
         tensors, arguments = _flat(args, kwargs or {})
         about = {"version": _VERSION, "arguments": encode(arguments.key, "arguments")}
         named = _named(mod)
-        spec = Spec(mod.forward, args, kwargs or {}, {} if dynamic_shapes is None else dynamic_shapes)
+        spec = Spec(mod.forward, packed(args), packed(kwargs or {}), {} if dynamic_shapes is None else dynamic_shapes)
         graph, about["results"] = _freest(mod, tensors, arguments, named, spec)
     except NoStructure as error:
         raise TypeError(f"export(): {error}") from None
@@ -144,12 +128,13 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
     parameters = {name for name, _ in mod.named_parameters()}
     about["parameters"] = [name for name in named if name in used and name in parameters]
     about["buffers"] = [name for name in named if name in used and name not in parameters]
+    about |= names_beside(mod, named, used)
     return ExportedProgram(graph, about)
 
 
 def _flat(args, kwargs):
     """The tensors of arguments and their structure, whatever the order of names."""
-    return flatten((args, dict(sorted(kwargs.items()))))
+    return flatten(packed((args, dict(sorted(kwargs.items())))))
 
 
 def _named(mod):
@@ -174,8 +159,8 @@ def _traced(mod, tensors, arguments, named, choice):
 
     def function(tensors):
         nonlocal results
-        args, kwargs = arguments.build(tensors)
-        flat, structure = flatten(mod(*args, **kwargs))
+        args, kwargs = unpacked(arguments.build(tensors))
+        flat, structure = flatten(packed(mod(*args, **kwargs)))
         encoded = encode(structure.key, "results")
         if results not in (None, encoded):
             raise TypeError(f"export(): results depend on free lengths: {results} and {encoded}")
@@ -187,18 +172,37 @@ def _traced(mod, tensors, arguments, named, choice):
     return graph, results
 
 
-def save(ep, path):
+def save(ep, f):
     """Writes an exported program to a directory, which is made if it is not there: its graph as text, its tensors as `weights.safetensors`, and the
     structure of arguments and results. A write that fails leaves what was there before. From Rust, `opforge_graph::Graph::load` reads it.
+
+    `f` may be an object that is open for writing instead: these files are then one zip archive in it.
+
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> save(export(opforge.nn.ReLU(), (opforge.ones(2),)), buffer)
+    >>> load(buffer).module()(opforge.tensor([-1.0, 3.0])).tolist()
+    [0.0, 3.0]
     """
     if not isinstance(ep, ExportedProgram):
         raise TypeError(f"save(): an ExportedProgram is to be saved, not {type(ep).__name__}")
-    ep._graph.save(os.fspath(path), [(_STRUCTURE, json.dumps(ep._about, indent=1))])
+    if hasattr(f, "write"):
+        with written(f) as directory:
+            save(ep, directory)
+        return
+    ep._graph.save(os.fspath(f), [(_STRUCTURE, json.dumps(ep._about, indent=1))])
 
 
-def load(path):
-    """The exported program of a directory, with its tensors in memory of their own. No code is read."""
-    path = os.fspath(path)
+def load(f):
+    """The exported program of a directory, or of an archive: a file's path, or an object that is open for reading. Its tensors have memory of their own.
+    No code is read."""
+    if hasattr(f, "read"):
+        with extracted(f, _FILES, getattr(f, "name", None) or type(f).__name__) as directory:
+            return load(directory)
+    path = os.fspath(f)
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            return load(file)
     graph = _core._load_graph(path)
     file = os.path.join(path, _STRUCTURE)
     with open(file, encoding="utf-8") as text:
@@ -224,3 +228,4 @@ def _check(about, graph):
     names = [about.get("parameters"), about.get("buffers")]
     if not all(isinstance(some, list) and all(isinstance(name, str) and name in graph.weights for name in some) for some in names):
         raise ValueError("names of parameters and buffers that the graph does not have")
+    check_beside(about)

@@ -4,6 +4,7 @@
     {"tuple": [item, ..]}            also "list"
     {"returned": [name, [item, ..]]} a named tuple of `return_types`
     {"dict": [[key, item], ..]}      keys are strings, integers or truth values
+    {"dataclass": [name, [item, ..]]} a class that `register_dataclass` was given, and its fields
     {"value": 2}                     a string, an integer, a truth value or null
     {"float": "0x1.8p+0"}            a float, to the bit
 """
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 from .. import _core, return_types
+from ._dataclasses import Fields, named
 
 _SEQUENCES = {"tuple": tuple, "list": list}
 _PLAIN = (str, int, bool, type(None))
@@ -29,6 +31,8 @@ def encode(key, what):
     for name, sequence in _SEQUENCES.items():
         if kind is sequence:
             return {name: [encode(item, what) for item in content]}
+    if issubclass(kind, Fields):
+        return {"dataclass": [kind.name, [encode(item, what) for item in content]]}
     if kind.__name__ in dir(return_types) and kind is getattr(return_types, kind.__name__):
         return {"returned": [kind.__name__, [encode(item, what) for item in content]]}
     if kind is float:
@@ -53,6 +57,8 @@ def decode(tree, tensors):
         return {_key(pair): decode(pair[1], tensors) for pair in content}
     if kind == "returned":
         return _returned(content, tensors)
+    if kind == "dataclass":
+        return _dataclass(content, tensors)
     if kind == "float" and isinstance(content, str):
         return float.fromhex(content)
     if kind == "value" and isinstance(content, _PLAIN):
@@ -67,6 +73,13 @@ def _returned(content, tensors):
             if issubclass(kind, tuple) and len(items) == len(kind._fields):
                 return kind(*(decode(item, tensors) for item in items))
     raise ValueError(f"{content!r} is no named tuple of return_types")
+
+
+def _dataclass(content, tensors):
+    match content:
+        case [str(name), list(items)] if len(items) == len(named(name).fields):
+            return named(name)(decode(item, tensors) for item in items)
+    raise ValueError(f"{content!r} is no data class with its fields")
 
 
 def count(tree):

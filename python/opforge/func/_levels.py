@@ -26,6 +26,11 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+def is_inside() -> bool:
+    """Whether this thread is in a function that is differentiated."""
+    return _thread.level is not None
+
+
 class Evaluated:
     """A function's result for variables in the place of some arguments.
 

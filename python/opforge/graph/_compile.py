@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 import warnings
 
 from .. import _core
 from .._calls import intercept as _intercept
 from .._calls.tracing import NotAGraph, is_compiling, thread
+from ..func import _levels
 from ..nn.modules.module import Module
+from ._around import Around
 from ._tree import NoStructure, flatten
 from ._watch import state, watched
 
@@ -49,93 +52,161 @@ def kept(programs, key, modules):
     return known
 
 
+class _Entry:
+    """A program, with the structure of its results. `keeps` is whether the function, when it was traced, changed something besides tensors, or gave
+    others tensors that it computes: only the function itself, called by itself, does that again."""
+
+    __slots__ = ("program", "results", "keeps")
+
+    def __init__(self, program, results, keeps):
+        self.program, self.results, self.keeps = program, results, keeps
+
+
+# How often a function is traced for tensors of one kind, because something else that it reads has changed.
+_MOST_ALIKE = 4
+# In the place of the programs of a kind of calls that run one by one.
+_ONE_BY_ONE = object()
+
+
 class _Compiled:
     """A function's programs, by the kinds of arguments that it was called with."""
 
     def __init__(self, function, fullgraph):
         self._function = function
         self._fullgraph = fullgraph
+        self._forget()
+
+    def _forget(self):
         self._generation = _generation
         self._programs = {}
+        self._kept = {}  # by kinds without their tensors: how often such a call was traced that keeps something
+        self._hits = self._traces = 0
+        self._is_given_up = False
 
     def __call__(self, args, kwargs):
-        if is_compiling() or _intercept.thread.modes:
+        if is_compiling() or _intercept.thread.modes or _levels.is_inside():
             return self._function(*args, **kwargs)
         try:
             tensors, structure = flatten((args, kwargs))
         except NoStructure as error:
             return self._as_it_is(args, kwargs, f"an argument cannot be told from others: {error}")
         if self._generation != _generation:
-            self._programs.clear()
-            self._generation = _generation
+            self._forget()
+        if self._is_given_up:
+            return self._function(*args, **kwargs)
         key, modules = self._key(structure)
         known = kept(self._programs, key, modules)
-        for program, results in known:
-            if program is None:
+        for entry in known:
+            if entry is _ONE_BY_ONE:
                 return self._function(*args, **kwargs)
-            if program.accepts(tensors) and not program.keeps:
-                return self._run(program, results, tensors, args, kwargs)
-        return self._first_call(known, tensors, structure, args, kwargs)
+            if not entry.keeps and entry.program.accepts(tensors):
+                self._hits += 1
+                return self._run(entry, tensors, args, kwargs)
+        return self._first_call(key, known, tensors, structure, args, kwargs)
 
     def _key(self, structure):
         now, modules = state(watched(self._function, structure.others))
         return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
-    def _first_call(self, known, tensors, structure, args, kwargs):
+    def _kind(self, key):
+        """A kind of calls, whichever tensors it reads besides its arguments."""
+        structure, now, *rest = key
+        return structure, now[:-1], *rest
+
+    def _first_call(self, key, known, tensors, structure, args, kwargs):
+        kind = self._kind(key)
+        if self._kept.get(kind) is _ONE_BY_ONE:
+            return self._function(*args, **kwargs)
         if any(tensor.is_global for tensor in tensors):
-            known.insert(0, (None, None))
-            return self._as_it_is(args, kwargs, "it is called with global tensors, whose calls run one by one")
+            return self._one_by_one(known, args, kwargs, "it is called with global tensors, whose calls run one by one")
+        if self._traces > _MOST and self._hits < self._traces:
+            self._is_given_up = True
+            return self._as_it_is(args, kwargs, "something that it reads besides tensors is another in each call")
+        self._traces += 1
         results = None
 
         def function(tensors):
             nonlocal results
             args, kwargs = structure.build(tensors)
             flat, results = flatten(self._function(*args, **kwargs))
+            if not structure.is_of((args, kwargs), tensors):
+                raise NotAGraph("it changes a container among its arguments")
+            if around.has_drawn():
+                raise NotAGraph("it draws random numbers of Python's or NumPy's")
             return flat
 
+        around = Around(self._function, structure.others)
         try:
             program = trace(function, tensors, False)
-        except (_core.OpforgeError, NoStructure, NotAGraph) as error:
-            # On tensors of other devices, global ones among them, the function says itself what is wrong, if anything is.
-            may_run = isinstance(error, _core.DeviceError) or _UNKNOWN in str(error)
-            if isinstance(error, _core.OpforgeError) and not may_run:
+        except BaseException as error:
+            around.restore()
+            if not isinstance(error, Exception):
                 raise
-            known.insert(0, (None, None))
-            return self._as_it_is(args, kwargs, str(error))
-        before = next((entry for entry in known if entry[0].keeps and entry[0].accepts(tensors)), None)
-        if program.keeps and before:
-            return self._last(program, results, known, tensors, args, kwargs)
-        if before:
-            known.remove(before)
-        known.insert(0, (program, results))
+            return self._failed(known, args, kwargs, error)
+        entry = _Entry(program, results, program.keeps or around.has_changed())
+        alike = [other for other in known if other.program.fits(tensors)]
+        if entry.keeps and kind in self._kept or len(alike) == _MOST_ALIKE:
+            self._kept[kind] = _ONE_BY_ONE
+            return self._last(entry, tensors, args, kwargs)
+        if entry.keeps:
+            self._kept[kind] = True
+        for other in alike:
+            if other.keeps:
+                known.remove(other)
+        known.insert(0, entry)
         del known[_MOST:]
-        return self._run(program, results, tensors, args, kwargs)
+        return self._run(entry, tensors, args, kwargs)
 
-    def _last(self, program, results, known, tensors, args, kwargs):
-        """A call of a function that gives tensors to others each time: the last as a graph. One that does so once, to a cache, was traced again without it."""
-        known.insert(0, (None, None))
-        found = self._run(program, results, tensors, args, kwargs)
-        reason = "it keeps tensors that it computes, or leaves gradients with tensors"
-        if self._fullgraph:
-            raise RuntimeError(f"compile: {_name(self._function)} is not one graph: {reason}")
-        warnings.warn(f"{_name(self._function)} runs as it is, not as a graph: {reason}", stacklevel=4)
+    def _failed(self, known, args, kwargs, error):
+        """A call that cannot be traced. What fails by itself fails so again, and has then done what it does before it does."""
+        reason = str(error)
+        is_no_graph = isinstance(error, (NoStructure, NotAGraph, _core.DeviceError)) or _UNKNOWN in reason
+        if self._fullgraph and is_no_graph:
+            raise RuntimeError(f"compile: {_name(self._function)} is not one graph: {reason}") from error
+        found = self._function(*args, **kwargs)
+        known.insert(0, _ONE_BY_ONE)
+        self._tell(reason)
         return found
 
-    def _run(self, program, results, tensors, args, kwargs):
+    def _last(self, entry, tensors, args, kwargs):
+        """A call of a function that does each time what graphs do not: the last as a graph, as it was traced now. One that does so once, as to fill a cache,
+        was traced again without it."""
+        found = self._run(entry, tensors, args, kwargs)
+        self._tell(
+            "it keeps tensors that it computes, or leaves gradients with tensors"
+            if entry.program.keeps
+            else "it changes attributes, variables or containers"
+            if entry.keeps
+            else "gradients or elements that it reads are others in each call"
+        )
+        return found
+
+    def _run(self, entry, tensors, args, kwargs):
         # Calls one by one see through each tensor what they change through another of the same memory.
-        if program.shares_changed(tensors):
+        if entry.program.shares_changed(tensors):
             return self._function(*args, **kwargs)
-        return results.build(program(tensors))
+        return entry.results.build(entry.program(tensors))
+
+    def _one_by_one(self, known, args, kwargs, reason):
+        known.insert(0, _ONE_BY_ONE)
+        return self._as_it_is(args, kwargs, reason)
 
     def _as_it_is(self, args, kwargs, reason):
+        self._tell(reason)
+        return self._function(*args, **kwargs)
+
+    def _tell(self, reason):
+        """Warns that calls are no graph, or raises RuntimeError where they must be one."""
         if self._fullgraph:
             raise RuntimeError(f"compile: {_name(self._function)} is not one graph: {reason}")
-        warnings.warn(f"{_name(self._function)} runs as it is, not as a graph: {reason}", stacklevel=4)
-        return self._function(*args, **kwargs)
+        depth, frame = 2, sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__") == __name__:
+            depth, frame = depth + 1, frame.f_back
+        warnings.warn(f"{_name(self._function)} runs as it is, not as a graph: {reason}", stacklevel=depth)
 
     def explain(self):
         """The programs there are, as text: their calls, which of them are one kernel, and why others are not."""
-        programs = [program for known, _ in self._programs.values() for program, _ in known if program is not None]
+        programs = [entry.program for known, _ in self._programs.values() for entry in known if entry is not _ONE_BY_ONE]
         return "\n\n".join(program.explain() for program in programs) or "no program yet"
 
     def profile(self, *args, **kwargs):
@@ -153,7 +224,8 @@ class _Compiled:
         self(args, kwargs)
         tensors, structure = flatten((args, kwargs))
         known, _ = self._programs.get(self._key(structure)[0], ([], None))
-        program = next((program for program, _ in known if program is not None and program.accepts(tensors)), None)
+        programs = (entry.program for entry in known if entry is not _ONE_BY_ONE)
+        program = next((program for program in programs if program.accepts(tensors)), None)
         if program is None:
             raise RuntimeError(f"{_name(self._function)} runs as it is, not as a graph")
         return program, tensors
@@ -181,6 +253,12 @@ class CompiledModule(Module):
         if "_orig_mod" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self.__dict__["_orig_mod"], name)
+
+    def load_state_dict(self, state_dict, *args, **kwargs):
+        """As the module's own; PyTorch's states of compiled modules, whose names begin with `_orig_mod.`, are taken too."""
+        if state_dict and all(name.startswith("_orig_mod.") for name in state_dict):
+            state_dict = {name.removeprefix("_orig_mod."): value for name, value in state_dict.items()}
+        return self._orig_mod.load_state_dict(state_dict, *args, **kwargs)
 
     def __deepcopy__(self, memo):
         return CompiledModule(copy.deepcopy(self._orig_mod, memo), self._fullgraph)
@@ -250,15 +328,18 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
 
     The first call with tensors of other shapes, dtypes, strides or needs of gradients than before, or with other values besides tensors, runs the
     function in order to write down what it calls; later ones run what was written. Gradients flow through it, and what is changed in place is changed by
-    each call. Parameters, buffers and modes of modules, their attributes that are numbers or strings, and tensors, numbers and strings are seen as they
-    are at each call if they are the function's own, in its closure, its defaults, or globals that it names: others in their place are another kind of
-    call. What else the function reads, numbers in lists for example, is that of the first call.
+    each call. Parameters, buffers, modes and attributes of modules, tensors, numbers, strings, containers and objects are seen as they are at each call if they
+    are the function's own, in its closure, its defaults, globals that it names, or what it names of modules and classes: others in their place are another kind
+    of call. So are other gradients that tensors keep, where the function reads `.grad`, and other elements where it reads those of tensors around it, as
+    `item()` does. What lies more than four objects deep, and objects of Python's own but lists, tuples and dictionaries, are those of the first call.
 
-    A call whose arguments share memory that it changes, with each other or with tensors of the function's own, runs as it is.
+    A call whose arguments share memory that it changes, with each other or with tensors of the function's own, runs as it is. So do functions that change
+    attributes, variables or containers in each call, or leave tensors or gradients with others, that draw Python's random numbers, or are called with something else
+    each time: with a warning, and after the function has done what it does as often as it was called.
 
     Custom operators in Python (`opforge.custom_op`, `opforge.library`) are called by each call too, between kernels, if a fake tells what they give.
 
-    A function that reads elements, as `item()` and conditions on tensors do, or sets the state of random numbers, runs as it is, with a warning; with `fullgraph=True` that is an error.
+    A function that reads elements of what it computes, as `item()` and conditions on tensors do, or sets the state of random numbers, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
 
     What is returned tells of itself: `explain()` gives its kernels, and why they are several; `profile(*args)` their times for such a call; `draw(*args)` a

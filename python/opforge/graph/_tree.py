@@ -31,6 +31,14 @@ class Structure:
         """The value, with these tensors."""
         return _built(self.key, iter(tensors), iter(self._like))
 
+    def is_of(self, value, tensors):
+        """Whether a value is what `build` gave with these tensors, not changed since."""
+        try:
+            found, structure = flatten(value)
+        except NoStructure:
+            return False
+        return structure.key == self.key and len(found) == len(tensors) and all(a is b for a, b in zip(found, tensors))
+
 
 def flatten(value):
     """The tensors of a value, in order, and its structure. Tuples, lists and dictionaries are looked into; other objects are parts of the structure.

@@ -7,6 +7,7 @@ import warnings
 
 from .. import _core as _C
 from .._calls.intercept import shown
+from .._calls.tracing import is_compiling
 
 # Their parameters, as positions count; the core knows those before `size_average` by position, and the others by name.
 _PARAMETERS = """
@@ -61,4 +62,20 @@ def _with_legacy(name, parameters):
     return shown(loss)
 
 
+def _has_negative(var):
+    """Whether an element is below 0. Where elements cannot be read, in graphs and on the device meta, they count as right."""
+    if isinstance(var, _C.Tensor):
+        return not (is_compiling() or var.is_meta) and bool((var.detach() < 0).any())
+    return isinstance(var, (int, float)) and var < 0
+
+
+@shown
+@functools.wraps(_C.nn.gaussian_nll_loss)
+def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean", **options):
+    if _has_negative(var):
+        raise ValueError("var has negative entry/entries")
+    return _C.nn.gaussian_nll_loss(input, target, var, full=full, eps=eps, reduction=reduction, **options)
+
+
 LOSSES = {name: _with_legacy(name, words.split()) for name, _, words in (line.partition(":") for line in _PARAMETERS.split("\n") if line)}
+LOSSES["gaussian_nll_loss"] = _gaussian_nll_loss

@@ -17,9 +17,13 @@ def _tuple(value, dims):
 
 
 def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode):
-    """The root of the windows' sums of powers, a sum being the average times the count."""
+    """The root of the windows' sums of powers, a sum being the average times the count; at the ends of p, the greatest or least magnitude."""
     if norm_type == 0:
         raise ValueError(f"lp_pool{dims}d: norm_type=0, expected another number: there is no 0th root")
+    if norm_type in (math.inf, -math.inf):
+        sign = math.copysign(1.0, norm_type)
+        greatest = getattr(_nn, f"max_pool{dims}d")
+        return sign * greatest(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     pool = getattr(_nn, f"avg_pool{dims}d")
     average = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     count = math.prod(_tuple(kernel_size, dims))
@@ -27,7 +31,7 @@ def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode):
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """`(Σ x^p)^(1/p)` of each window of `(N, C, L)` or `(C, L)`, `p` being `norm_type`."""
+    """`(Σ x^p)^(1/p)` of each window of `(N, C, L)` or `(C, L)`, `p` being `norm_type`: `max |x|` for inf, `min |x|` for -inf."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 

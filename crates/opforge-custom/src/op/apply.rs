@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use opforge::dispatch::{self, Autograd, Interpreter, dispatch, dispatch_into};
 use opforge::operator::{Operator, Tensors};
+use opforge::tracer::is_traced;
 use opforge::{DType, Device, Error, Meta, Result, Tensor};
 use smallvec::SmallVec;
 
@@ -151,7 +152,7 @@ impl Bound {
     fn can_be_written_down(&self, inputs: &[&Tensor]) -> bool {
         let has_rule = !matches!(self.spec.shapes, ShapeRule::Library) || self.spec.changes.are_all_outputs().is_some();
         let are_known = has_rule || matches!(self.spec.body, Body::Function { fake: Some(_), .. });
-        dispatch::is_traced() && are_known && !inputs.iter().any(|input| input.device().is_meta())
+        is_traced() && are_known && !inputs.iter().any(|input| input.device().is_meta())
     }
 
     /// What a function of the operator's gives.

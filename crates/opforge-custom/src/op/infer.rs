@@ -2,6 +2,7 @@
 
 use opforge::dispatch::{EAGER, interpreted_by};
 use opforge::operator::Metas;
+use opforge::tracer::untraced;
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 
@@ -39,7 +40,7 @@ impl Bound {
             Tensor::over_storage(storage, meta.dtype, layout)
         };
         let tensors = inputs.iter().map(without_elements).collect::<Result<Vec<Tensor>>>()?;
-        let outputs = interpreted_by(&EAGER, || self.outputs_of(fake, &tensors))?;
+        let outputs = untraced(|| interpreted_by(&EAGER, || self.outputs_of(fake, &tensors)))?;
         let meta = |(i, output): (usize, &Tensor)| match self.spec.changes.alias(i) {
             Some(input) => inputs[input].clone(),
             None => Meta::contiguous(output.dtype(), output.shape()),

@@ -17,6 +17,7 @@ use crate::pattern::expression::Expression;
 use crate::pattern::{Part, Pattern, Sample, Says, Size, unify};
 use crate::program::Program;
 use crate::trace::trace_like;
+use crate::world::Read;
 
 use bounds::Bounds;
 use shapes::Shapes;
@@ -110,13 +111,14 @@ impl DynamicGraph {
         let at = Location::caller();
         let device = examples.first().map_or(Device::Cpu, |example| *example.device());
         if sizes.is_empty() && free.is_empty() {
-            let graph = crate::trace::trace(examples, f)?.with_names(names.iter().copied());
+            let graph = read_nothing(crate::trace::trace(examples, f)?)?.with_names(names.iter().copied());
             let graph = DynamicGraph::of(graph.pattern(), graph.weights()?, device, at);
             return graph.program(&[]).map(|_| graph);
         }
         let shapes = Shapes::new(examples, sizes, free)?;
-        let traced =
-            |values: &[usize]| Ok(trace_like(&shapes.metas(values)?, device, &f)?.with_names(names.iter().copied()));
+        let traced = |values: &[usize]| {
+            Ok(read_nothing(trace_like(&shapes.metas(values)?, device, &f)?)?.with_names(names.iter().copied()))
+        };
         let mut bounds = Bounds::find(sizes, &shapes.examples, &traced)?;
         let (points, are_all) = points::points(&bounds.sizes, &bounds.base);
         let (samples, weights) = sampled(points, &bounds, &traced)?;
@@ -243,6 +245,15 @@ impl Pattern {
         });
         written.chain(&self.outputs).any(|part| part.value == value)
     }
+}
+
+/// Refuses a graph whose function has read elements of what it captured: who changes these would not find that in what is saved.
+fn read_nothing(graph: Graph) -> Result<Graph> {
+    if graph.reads.iter().all(Read::is_gone) {
+        return Ok(graph);
+    }
+    let given = "a tensor whose elements are read while the function is traced";
+    Err(Error::value(GRAPH, "captured", given, "tensors that calls read: elements are there when a graph runs"))
 }
 
 /// What is written down for each of these sizes, and what all capture.

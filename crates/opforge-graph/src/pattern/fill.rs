@@ -8,7 +8,7 @@ use std::panic::Location;
 use opforge::dispatch::Call;
 use opforge::operator::Operator;
 use opforge::term::Term;
-use opforge::{DType, Device, Error, Layout, Meta, Result, Shape, Tensor, registry};
+use opforge::{DType, Device, Error, Generator, Layout, Meta, Result, Shape, Tensor, registry};
 
 use super::expression::{Atom, Expression, Filler, valueless};
 use super::{FORMAT, Line, Part, Pattern, Says, Type};
@@ -35,7 +35,7 @@ impl Pattern {
         let outputs = filling.tensors(&self.outputs)?;
         let outputs = outputs.iter().map(|output| filling.recording.used(output)).collect();
         let Recording { device, values, nodes, .. } = filling.recording;
-        Ok(Graph { device, values, nodes, inputs, outputs })
+        Ok(Graph { device, values, nodes, inputs, outputs, reads: Vec::new() })
     }
 
     /// The number of an expression of the sizes alone.
@@ -85,7 +85,7 @@ impl<'a> Filling<'a> {
         match &line.says {
             Says::Key { value } => {
                 self.is_next(*value)?;
-                self.given(Meta::contiguous(DType::U64, 2), KEY, Origin::Key).map(drop)
+                self.given(Meta::contiguous(DType::U64, 2), KEY, Origin::Key(Generator::default())).map(drop)
             }
             Says::Captured { value, name, stored } => self.captured(*value, name, stored),
             Says::Call { term, inputs, outputs, at } => self.call(term, inputs, outputs, at.unwrap_or(self.at)),

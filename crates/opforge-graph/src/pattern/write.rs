@@ -19,7 +19,7 @@ impl Graph {
                     name: captured.label(value_number),
                     stored: Type::from(&captured.stored),
                 }),
-                Origin::Key => Some(Says::Key { value: value_number }),
+                Origin::Key(_) => Some(Says::Key { value: value_number }),
                 Origin::Input(_) | Origin::Made | Origin::Packed(_) => None,
             }
         });

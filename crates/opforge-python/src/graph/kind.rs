@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyString, PyTuple, PyType};
 
 use crate::tensor::PyTensor;
 
@@ -70,67 +70,93 @@ fn told_apart<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if differs { Ok(value.repr()?.into_any()) } else { Ok(value.clone()) }
 }
 
-/// What tells apart how modules, tensors and plain values are now: which they are, where elements lie, whether they need gradients, and the plain
-/// attributes of modules. The modules come with it: as long as they are held no other has their identity.
+/// What tells apart how modules, tensors and plain values are now: which they are, where elements lie, whether they need gradients, and the
+/// attributes of modules; the last of it is a hash of all but plain values. The modules and other objects come with it: as long as they are held no other
+/// has their identity.
 ///
-/// `holder` tells of a class whose objects hold tensors the attributes, dictionaries, of children and of tensors; else it gives None.
+/// `holder` tells of a class whose objects hold tensors the attributes, dictionaries, of children and of tensors; of another class whether attributes of its
+/// objects are to be looked at. Attributes of modules that are among the names `own` are not.
 #[pyfunction]
 pub fn _state<'py>(
     roots: &Bound<'py, PyList>,
     holder: &Bound<'py, PyAny>,
+    own: &Bound<'py, PyFrozenSet>,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyList>)> {
     let py = roots.py();
     let mut state = State {
         holder,
+        own,
+        interned: own.iter().map(|name| name.as_ptr()).collect(),
         known: HashMap::new(),
         seen: HashSet::new(),
-        modules: Vec::new(),
+        held: Vec::new(),
         key: Vec::new(),
-        tensors: DefaultHasher::new(),
+        hash: DefaultHasher::new(),
     };
     for root in roots {
         if root.is_instance_of::<PyTensor>() {
             state.tensor(&root)?;
-        } else if state.names(&root)?.is_some() {
+        } else if let Class::Module(_) = state.class(&root)? {
             state.module(root)?;
         } else {
             state.plain(&root)?;
         }
     }
-    state.key.push(state.tensors.finish().into_pyobject(py)?.into_any());
-    Ok((PyTuple::new(py, state.key)?, PyList::new(py, state.modules)?))
+    state.key.push(state.hash.finish().into_pyobject(py)?.into_any());
+    Ok((PyTuple::new(py, state.key)?, PyList::new(py, state.held)?))
 }
+
+/// Containers and objects in one another that attributes are looked for in.
+const LEVELS: usize = 4;
+/// Longer containers hold data.
+const LENGTH: usize = 256;
 
 struct State<'a, 'py> {
     holder: &'a Bound<'py, PyAny>,
+    own: &'a Bound<'py, PyFrozenSet>,
+    /// The addresses of these names, which interned ones have.
+    interned: Vec<*mut pyo3::ffi::PyObject>,
     /// What `holder` said of classes, by their addresses.
-    known: HashMap<*mut pyo3::ffi::PyTypeObject, Option<Names<'py>>>,
-    /// The addresses of modules.
+    known: HashMap<*mut pyo3::ffi::PyTypeObject, Class<'py>>,
+    /// The addresses of modules and objects.
     seen: HashSet<usize>,
-    modules: Vec<Bound<'py, PyAny>>,
+    held: Vec<Bound<'py, PyAny>>,
     /// Each module's identity, classes and values of its plain attributes, and plain roots.
     key: Vec<Bound<'py, PyAny>>,
-    tensors: DefaultHasher,
+    hash: DefaultHasher,
 }
 
-/// The names of the attributes that hold children, and those that hold tensors.
+#[derive(Clone)]
+enum Class<'py> {
+    /// Of modules: the names of the attributes that hold children, and those that hold tensors.
+    Module(Names<'py>),
+    /// Of objects whose attributes are looked at.
+    Object,
+    Other,
+}
+
 type Names<'py> = (Bound<'py, PyString>, Vec<Bound<'py, PyString>>);
 
 impl<'py> State<'_, 'py> {
-    fn names(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Option<Names<'py>>> {
-        let kind: Bound<'py, PyType> = object.get_type();
-        if let Some(names) = self.known.get(&kind.as_type_ptr()) {
-            return Ok(names.clone());
+    fn class(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Class<'py>> {
+        let class: Bound<'py, PyType> = object.get_type();
+        if let Some(known) = self.known.get(&class.as_type_ptr()) {
+            return Ok(known.clone());
         }
-        let names: Option<Names<'py>> = self.holder.call1((&kind,))?.extract()?;
-        Ok(self.known.entry(kind.as_type_ptr()).or_insert(names).clone())
+        let told = self.holder.call1((&class,))?;
+        let found = match told.cast::<PyBool>() {
+            Ok(is_object) if is_object.is_true() => Class::Object,
+            Ok(_) => Class::Other,
+            Err(_) => Class::Module(told.extract()?),
+        };
+        Ok(self.known.entry(class.as_type_ptr()).or_insert(found).clone())
     }
 
     /// Where a tensor's elements lie, how, and whether it needs gradients, which are those of the tensor, not of its memory.
     fn tensor(&mut self, object: &Bound<'py, PyAny>) -> PyResult<()> {
         let tensor = PyTensor::of(object.cast::<PyTensor>()?);
-        Arc::as_ptr(tensor.storage()).hash(&mut self.tensors);
-        (tensor.meta(), tensor.requires_grad().then(|| tensor.id())).hash(&mut self.tensors);
+        Arc::as_ptr(tensor.storage()).hash(&mut self.hash);
+        (tensor.meta(), tensor.requires_grad().then(|| tensor.id())).hash(&mut self.hash);
         Ok(())
     }
 
@@ -146,23 +172,77 @@ impl<'py> State<'_, 'py> {
             if !self.seen.insert(module.as_ptr() as usize) {
                 continue;
             }
-            let Some((children, tensors)) = self.names(&module)? else { continue };
+            let Class::Module((children, tensors)) = self.class(&module)? else { continue };
             for name in tensors {
-                for (_, tensor) in
-                    module.getattr(name)?.cast::<PyDict>()?.iter().filter(|(_, tensor)| !tensor.is_none())
-                {
-                    self.tensor(&tensor)?;
-                }
+                let tensors = module.getattr(name)?;
+                tensors
+                    .cast::<PyDict>()?
+                    .iter()
+                    .try_for_each(|(_, tensor)| if tensor.is_none() { Ok(()) } else { self.tensor(&tensor) })?;
             }
             self.key.push((module.as_ptr() as usize).into_pyobject(module.py())?.into_any());
             let attributes = module.getattr(pyo3::intern!(module.py(), "__dict__"))?;
-            for (_, value) in attributes.cast::<PyDict>()?.iter().filter(|(_, value)| is_plain(value)) {
-                self.plain(&value)?;
+            for (name, value) in attributes.cast::<PyDict>()?.iter() {
+                if is_plain(&value) {
+                    self.plain(&value)?;
+                } else if !self.interned.contains(&name.as_ptr()) && !self.own.contains(name)? {
+                    self.attribute(&value, 0)?;
+                }
             }
             let children = module.getattr(children)?;
             waiting.extend(children.cast::<PyDict>()?.iter().map(|(_, child)| child).filter(|child| !child.is_none()));
-            self.modules.push(module);
+            self.held.push(module);
         }
+        Ok(())
+    }
+
+    /// What is neither a plain attribute nor a module's own: containers and users' objects are looked into, others are told apart by which they are.
+    fn attribute(&mut self, value: &Bound<'py, PyAny>, level: usize) -> PyResult<()> {
+        if value.is_instance_of::<PyTensor>() {
+            return self.tensor(value);
+        }
+        (value.get_type_ptr() as usize).hash(&mut self.hash);
+        if is_plain(value) {
+            return match value.cast::<PyFloat>() {
+                Ok(float) => Ok(float.value().to_bits().hash(&mut self.hash)),
+                Err(_) => Ok(value.hash()?.hash(&mut self.hash)),
+            };
+        }
+        let is_short = |length: usize| length <= LENGTH && level < LEVELS;
+        if let Ok(items) = value.cast_exact::<PyTuple>()
+            && is_short(items.len())
+        {
+            items.len().hash(&mut self.hash);
+            return items.iter().try_for_each(|item| self.attribute(&item, level + 1));
+        }
+        if let Ok(items) = value.cast_exact::<PyList>()
+            && is_short(items.len())
+        {
+            items.len().hash(&mut self.hash);
+            return items.iter().try_for_each(|item| self.attribute(&item, level + 1));
+        }
+        if let Ok(items) = value.cast::<PyDict>()
+            && is_short(items.len())
+        {
+            items.len().hash(&mut self.hash);
+            return items.iter().try_for_each(|(name, item)| {
+                self.attribute(&name, level + 1)?;
+                self.attribute(&item, level + 1)
+            });
+        }
+        (value.as_ptr() as usize).hash(&mut self.hash);
+        match self.class(value)? {
+            Class::Module(_) => return self.module(value.clone()),
+            Class::Object if level < LEVELS && self.seen.insert(value.as_ptr() as usize) => {
+                if let Ok(attributes) = value.getattr(pyo3::intern!(value.py(), "__dict__"))
+                    && let Ok(attributes) = attributes.cast::<PyDict>()
+                {
+                    attributes.iter().try_for_each(|(_, item)| self.attribute(&item, level + 1))?;
+                }
+            }
+            _ => {}
+        }
+        self.held.push(value.clone());
         Ok(())
     }
 }

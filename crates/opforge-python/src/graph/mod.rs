@@ -73,6 +73,16 @@ impl PyGraphFunction {
         })
     }
 
+    /// As `accepts`, whatever else the function has read may be now: elements on the host, gradients that tensors keep.
+    fn fits(&self, arguments: &Bound<'_, PyList>) -> PyResult<bool> {
+        let arguments = tensors(arguments)?;
+        let arguments: Vec<&Tensor> = arguments.iter().collect();
+        Ok(match &self.0 {
+            Traced::Function(function) => function.fits(&arguments),
+            Traced::Step(program) => program.fits(&arguments),
+        })
+    }
+
     /// Whether the function gave tensors that it computes to others while it was traced; they are there after the first run.
     #[getter]
     fn keeps(&self) -> bool {

@@ -31,19 +31,25 @@ pub struct BackwardOptions {
 #[track_caller]
 pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<GradStore> {
     let mut store = GradStore::default();
-    for (leaf, grad) in leaf_gradients(roots, options)? {
+    for (leaf, grad) in leaf_gradients(roots, options, |_| true)? {
         store.insert(&leaf, grad);
     }
     Ok(store)
 }
 
-/// As [`backward`]: the leaves, each with its gradient.
+/// As [`backward`]: the leaves, each with its gradient, after its hooks if it is to be `hooked`.
 ///
 /// # Errors
 /// As [`backward`].
 #[track_caller]
-pub fn leaf_gradients(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<Vec<(Tensor, Tensor)>> {
-    Ok(Engine::run(roots, options, None, Countdown::default())?.leaves.gradients().collect())
+pub fn leaf_gradients(
+    roots: &[(Tensor, Option<Tensor>)],
+    options: BackwardOptions,
+    hooked: impl Fn(&Tensor) -> bool,
+) -> Result<Vec<(Tensor, Tensor)>> {
+    let mut engine = Engine::walk(roots, options, None, Countdown::default())?;
+    engine.run_hooks(options, hooked)?;
+    Ok(engine.leaves.gradients().collect())
 }
 
 /// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies
@@ -159,7 +165,29 @@ struct Leaves {
 }
 
 impl<'a> Engine<'a> {
+    /// Walks the graph, and runs the hooks of leaves.
     fn run(
+        roots: &[(Tensor, Option<Tensor>)],
+        options: BackwardOptions,
+        reach: Option<&'a Reach>,
+        countdown: Countdown,
+    ) -> Result<Engine<'a>> {
+        let mut engine = Self::walk(roots, options, reach, countdown)?;
+        engine.run_hooks(options, |_| true)?;
+        Ok(engine)
+    }
+
+    fn run_hooks(&mut self, options: BackwardOptions, hooked: impl Fn(&Tensor) -> bool) -> Result<()> {
+        let _mode = GradMode::set(options.create_graph);
+        for (leaf, sum) in self.leaves.sums.iter_mut().filter(|(leaf, _)| hooked(leaf)) {
+            if let Some(grad) = sum.take() {
+                *sum = Some(run_leaf_hooks(leaf, grad)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(
         roots: &[(Tensor, Option<Tensor>)],
         options: BackwardOptions,
         reach: Option<&'a Reach>,
@@ -183,11 +211,6 @@ impl<'a> Engine<'a> {
         let keep = options.retain_graph || options.create_graph;
         while let Some((_, pending)) = engine.queue.pop_last() {
             engine.step(pending, keep)?;
-        }
-        for (leaf, sum) in &mut engine.leaves.sums {
-            if let Some(grad) = sum.take() {
-                *sum = Some(run_leaf_hooks(leaf, grad)?);
-            }
         }
         Ok(engine)
     }

@@ -4,12 +4,15 @@
 
 use super::is_grad_enabled;
 use super::slot::lock;
+use crate::tensor::tracer;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
     /// The gradient that [`accumulate`](super::accumulate) has left here, or [`Tensor::set_grad`].
     pub fn grad(&self) -> Option<Tensor> {
-        lock(&self.slot().extra_opt()?.grad).clone()
+        let grad = self.slot().extra_opt().and_then(|extra| lock(&extra.grad).clone());
+        tracer::takes_grad(self, grad.as_ref());
+        grad
     }
 
     /// Replaces the gradient, or clears it. Any tensor may have one; backward adds to those of leaves.
@@ -26,6 +29,7 @@ impl Tensor {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
+        let _told = self.grad();
         if let Some(grad) = grad {
             check(self, grad)?;
         } else if self.slot().extra_opt().is_none() {
@@ -45,6 +49,7 @@ impl Tensor {
         let held = &self.slot().extra().grad;
         loop {
             let before = lock(held).clone();
+            tracer::takes_grad(self, before.as_ref());
             let Some(old) = &before else {
                 grad = own(self, grad)?;
                 let mut now = lock(held);

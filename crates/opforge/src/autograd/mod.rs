@@ -41,6 +41,7 @@ pub use hooks::{AfterHook, Hook, HookId};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::Node;
 pub(crate) use preserve::Moment;
+pub use reach::is_freed;
 pub(crate) use record::{Kept, record};
 pub(crate) use slot::Slot;
 pub use store::GradStore;

@@ -147,6 +147,11 @@ impl Node {
         Ok(grads)
     }
 
+    /// Whether a backward has freed what was saved.
+    pub(super) fn is_freed(&self) -> bool {
+        lock(&self.saved).is_none()
+    }
+
     /// What was saved; taken out of the node unless it is to be kept.
     pub(crate) fn saved(&self, keep: bool) -> Result<Saved> {
         let mut saved = lock(&self.saved);

@@ -59,6 +59,11 @@ impl Reach {
     }
 }
 
+/// Whether a backward has freed something that a tensor's gradient needs.
+pub fn is_freed(tensor: &Tensor) -> bool {
+    ancestors(&[(tensor.clone(), None)]).values().any(|node| node.is_freed())
+}
+
 /// All nodes that the roots depend on, by sequence number.
 pub(super) fn ancestors(roots: &[(Tensor, Option<Tensor>)]) -> BTreeMap<u64, Arc<Node>> {
     let mut found = BTreeMap::new();

@@ -24,10 +24,6 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
         journey::step("autograd", || format!("recorded; saves {:?}", call.op.saves()));
         Ok(outputs)
     }
-
-    fn traces(&self) -> bool {
-        self.inner.traces()
-    }
 }
 
 fn needs_recording(call: &Call<'_>) -> bool {

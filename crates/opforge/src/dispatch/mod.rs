@@ -36,11 +36,6 @@ use crate::{Result, Tensor};
 pub trait Interpreter: Send + Sync {
     /// Carries out the call and returns its outputs (those of [`Call::outputs`] if given).
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors>;
-
-    /// Whether calls are written down instead, to be carried out later.
-    fn traces(&self) -> bool {
-        false
-    }
 }
 
 /// What carries calls out unless another is asked to: it records, and runs at once on this process's device.
@@ -90,11 +85,6 @@ pub fn interpreted_by<R>(interpreter: &'static dyn Interpreter, f: impl FnOnce()
     }
     let _restore = Restore(INTERPRETER.replace(Some(interpreter)));
     f()
-}
-
-/// Whether this thread's calls are written down instead of being carried out.
-pub fn is_traced() -> bool {
-    INTERPRETER.get().is_some_and(Interpreter::traces)
 }
 
 /// Carries out an operator on tensors.

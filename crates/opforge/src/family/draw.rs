@@ -11,6 +11,7 @@ use super::matrix::real_dtype;
 use crate::devices::beside;
 use crate::dispatch::dispatch1;
 use crate::operator::{Attributes, Axis, AxisMap, Lowering, Metas, Place, Reader, Role};
+use crate::tensor::tracer;
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
 /// A distribution of random numbers.
@@ -88,9 +89,16 @@ pub fn draw<D: Distribution>(
         let [re, im] = parts.map(|part| draw(part, shape, real_dtype(dtype), device, generator));
         return Tensor::stack(&[re?, im?], shape.rank())?.bits_as(dtype)?.squeeze(shape.rank());
     }
-    let key = generator.unwrap_or(Generator::global()).next_key();
-    let key = Tensor::from_vec(key.to_vec(), 2, device)?;
+    let key = next_key(generator, device)?;
     dispatch1(&DrawOp { distribution, shape: shape.clone(), dtype }, &[&key])
+}
+
+/// The key of the next draw, from the process's generator unless another is given.
+pub(crate) fn next_key(generator: Option<&Generator>, device: &Device) -> Result<Tensor> {
+    let generator = generator.unwrap_or(Generator::global());
+    let key = Tensor::from_vec(generator.next_key().to_vec(), 2, device)?;
+    tracer::draws(generator, &key);
+    Ok(key)
 }
 
 /// As [`draw`], of a tensor's shape and device, where that lies.

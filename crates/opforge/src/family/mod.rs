@@ -25,7 +25,7 @@ pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub(crate) use checks::{check_dim, check_dtypes, check_float, ensure, wrong_shape};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, Test, TestOp, compare_samples, test_samples};
 pub use draw::{Distribution, DrawOp, draw};
-pub(crate) use draw::{draw_like, drawn_axes};
+pub(crate) use draw::{draw_like, drawn_axes, next_key};
 pub(crate) use order::{in_order_of, in_rows, like_first, result_layout};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float, unary_promoted};
 pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair, promote_all};

@@ -6,6 +6,7 @@ use std::ops::Range;
 use opforge_runtime::{Storage, vm};
 
 use super::access::Source;
+use crate::tensor::tracer;
 use crate::{DType, Device, Error, Meta, Result, Shape, Tensor};
 
 /// What a file says about some of its bytes.
@@ -78,6 +79,7 @@ fn is_aligned(bytes: &[u8], dtype: DType) -> bool {
 
 /// Writes a tensor's elements in row-major order, lowest byte first.
 pub(super) fn write_elements(tensor: &Tensor, out: &mut impl Write) -> Result<()> {
+    tracer::reads(tensor, false)?;
     let dense = crate::no_grad(|| tensor.detach().contiguous())?;
     let size = dense.dtype().size_in_bytes();
     let start = dense.layout().start_offset() * size;

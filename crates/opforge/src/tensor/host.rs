@@ -1,9 +1,11 @@
 //! Elements as Rust values: every read waits for the storage's last write, and brings the error of a kernel that failed.
 
+use std::ptr::NonNull;
+
 use opforge_core::{Complex, DType, Element, F8E4M3, F8E5M2, Scalar, bf16, f16};
 use opforge_runtime::{alloc, vm};
 
-use super::Tensor;
+use super::{Tensor, tracer};
 use crate::{Error, Result};
 
 impl Tensor {
@@ -24,9 +26,19 @@ impl Tensor {
     /// All elements in row-major order, whatever the rank.
     pub(crate) fn elements<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
+        tracer::reads(self, false)?;
         let dense = self.contiguous()?;
         let start = dense.layout().start_offset();
         vm::read(dense.storage())?.to_vec(start * T::DTYPE.size_in_bytes(), dense.elem_count())
+    }
+
+    /// The memory of the whole storage, for others who read or write it between calls: see `Storage::expose`.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_scalars`].
+    pub fn expose(&self) -> Result<NonNull<u8>> {
+        tracer::reads(self, true)?;
+        self.storage().expose()
     }
 
     /// All elements in row-major order as numbers, whatever shape and dtype.

@@ -8,6 +8,7 @@ mod ndarray;
 mod place;
 mod shared_meta;
 mod storage;
+pub mod tracer;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};

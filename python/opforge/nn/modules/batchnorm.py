@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import functional as F
 from ._norm import _NormBase
+from ._sync_batchnorm import group_of, sync_batch_norm
 
 
 class _BatchNorm(_NormBase):
@@ -16,16 +17,11 @@ class _BatchNorm(_NormBase):
                 momentum = 1.0 / float(self.num_batches_tracked)
         updates = self.training and self.track_running_stats
         reads = not self.training or updates
-        return F.batch_norm(
-            input,
-            self.running_mean if reads else None,
-            self.running_var if reads else None,
-            self.weight,
-            self.bias,
-            self.training or self.running_mean is None,
-            momentum,
-            self.eps,
-        )
+        running = (self.running_mean, self.running_var) if reads else (None, None)
+        return self._normalized(input, *running, self.training or self.running_mean is None, momentum)
+
+    def _normalized(self, input, running_mean, running_var, by_batch, momentum):
+        return F.batch_norm(input, running_mean, running_var, self.weight, self.bias, by_batch, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -51,7 +47,11 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of `(N, C, ..)` over the batches of all processes. Programs are of one process: the batch is its own."""
+    """[`BatchNorm1d`] of `(N, C, ..)` over the batches of all ranks of `process_group`, of the world if it is None, in training. Their batches may have
+    different lengths, and be empty. All ranks call it, and differentiate what it gives, in the same order; gradients cannot be differentiated again.
+
+    Without `distributed.init_process_group`, or in a group of one, the batch is the process's own.
+    """
 
     def __init__(
         self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None, dtype=None, *,
@@ -63,6 +63,12 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _normalized(self, input, running_mean, running_var, by_batch, momentum):
+        group = group_of(input, self.process_group) if self.training else None
+        if group is None:
+            return super()._normalized(input, running_mean, running_var, by_batch, momentum)
+        return sync_batch_norm(input, running_mean, running_var, self.weight, self.bias, momentum, self.eps, group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):

@@ -155,8 +155,10 @@ class RNNBase(Module):
         """As of packed sequences that all have the same length."""
         input = input.transpose(0, 1) if self.batch_first else input
         steps, batch, width = input.shape
+        if steps == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         data, states = self._layers(input.reshape(steps * batch, width), [batch] * steps, states)
-        output = data.reshape(steps, batch, -1)
+        output = data.reshape(steps, batch, data.size(-1))
         return output.transpose(0, 1) if self.batch_first else output, states
 
     def _forward_packed(self, packed, states):
@@ -191,9 +193,9 @@ class RNNBase(Module):
             if size < states[0].size(1):
                 ended.append([state[:, size:] for state in states])
                 states = [state[:, :size] for state in states]
-            steps = data[row : row + (end - start) * size].reshape(end - start, size, -1)
+            steps = data[row : row + (end - start) * size].reshape(end - start, size, data.size(-1))
             output, states = _run(self.mode, steps, states, weights, self.bias)
-            outputs.append(output.reshape(-1, output.size(-1)))
+            outputs.append(output.flatten(0, 1))
             row += (end - start) * size
         finals = [states, *reversed(ended)]
         return _C.cat(outputs), [_C.cat(parts, 1) if len(parts) > 1 else parts[0] for parts in zip(*finals)]
@@ -205,9 +207,9 @@ class RNNBase(Module):
             joining = [state[:, states[0].size(1) : size] for state in first]
             states = [_C.cat(parts, 1) for parts in zip(states, joining)]
             row -= (end - start) * size
-            steps = data[row : row + (end - start) * size].reshape(end - start, size, -1)
+            steps = data[row : row + (end - start) * size].reshape(end - start, size, data.size(-1))
             output, states = _run(self.mode, steps.flip(0), states, weights, self.bias)
-            outputs.append(output.flip(0).reshape(-1, output.size(-1)))
+            outputs.append(output.flip(0).flatten(0, 1))
         return _C.cat(outputs[::-1]), states
 
     def extra_repr(self):

@@ -71,7 +71,7 @@ pub unsafe fn show(owner: Bound<'_, PyAny>, tensor: &Tensor, view: *mut ffi::Py_
         return Err(PyBufferError::new_err(format!("cannot show {what}")));
     }
     let size = tensor.dtype().size_in_bytes();
-    let data = tensor.storage().expose().or_raise(py)?;
+    let data = tensor.expose().or_raise(py)?;
     let data = data.as_ptr().wrapping_add(tensor.layout().start_offset() * size);
     let in_bytes = |&stride: &usize| (stride * size) as isize;
     let export = Box::new(Export {

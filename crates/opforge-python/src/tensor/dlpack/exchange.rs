@@ -133,7 +133,7 @@ unsafe extern "C" fn show(object: *mut ffi::PyObject, to: *mut DlTensor) -> c_in
     unsafe {
         let py = Python::assume_attached();
         let shown = tensor_of(py, object).and_then(|tensor| {
-            let (device, data) = (check(&tensor)?, tensor.storage().expose().or_raise(py)?.as_ptr());
+            let (device, data) = (check(&tensor)?, tensor.expose().or_raise(py)?.as_ptr());
             let offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
             to.write(DlTensor {
                 data: data.wrapping_add(offset).cast(),

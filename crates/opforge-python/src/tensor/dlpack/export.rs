@@ -43,7 +43,7 @@ unsafe extern "C" fn destroy<M: Exchange>(capsule: *mut ffi::PyObject) {
 /// A structure with a tensor, which whoever gets it deletes.
 pub(super) fn managed<M: Exchange>(tensor: &Tensor, flags: u64) -> opforge::Result<*mut M> {
     let offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
-    let data = tensor.storage().expose()?.as_ptr().wrapping_add(offset);
+    let data = tensor.expose()?.as_ptr().wrapping_add(offset);
     let device =
         Device::of(*tensor.device()).ok_or_else(|| Error::device("dlpack", "tensor", tensor.device(), "cpu, cuda"))?;
     if device.kind != CPU {

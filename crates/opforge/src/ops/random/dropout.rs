@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::{Draws, Random};
 
-use crate::family::drawn_axes;
+use crate::family::{drawn_axes, next_key};
 use crate::ops::prelude::*;
 
 /// The operator of [`dropout`]: of a draw's key and a tensor. With the same key it is its own gradient, so that no mask is kept.
@@ -71,7 +71,7 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
     if p == 1.0 {
         return input.mul(&input.zeros_like()?);
     }
-    let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, input.device())?;
+    let key = next_key(None, input.device())?;
     let op = Dropout { keep: Scalar::Float(1.0 - p) };
     in_order_of(input, |input| dropped(op, &key, input)?.placed_like(input))
 }

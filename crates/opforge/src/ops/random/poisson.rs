@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::{Draws, Random};
 
-use crate::family::drawn_axes;
+use crate::family::{drawn_axes, next_key};
 use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
@@ -47,8 +47,7 @@ impl Plain for Poisson {
 #[operator(DTypes::FLOATS, samples, Poisson)]
 pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     check_float(OP, "input", input)?;
-    let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
-    let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
+    let key = next_key(generator.as_ref(), input.device())?;
     let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;
     let counts = dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())?;
     crate::functional::constant_in(counts, &[input])

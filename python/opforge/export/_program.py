@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .. import _core
 from ..autograd.grad_mode import no_grad
-from ..graph._compile import traced
+from ..graph._programs import traced
 from ..graph._tree import NoStructure, flatten
 from ..nn.modules.module import Module
 from ._dataclasses import packed, unpacked

@@ -6,7 +6,7 @@ import contextlib
 
 from .._calls import intercept as _intercept
 from ..nn.modules.module import Module
-from ._compile import kept, trace
+from ._programs import kept, trace
 from ._tree import flatten
 from ._watch import state, watched
 

@@ -55,6 +55,21 @@ Methods of tensors: the table in the documentation of [`Tensor`](../crates/opfor
 | `Tensor::from_storage` of another number of elements than the shape | not checked | an error for whoever reads the tensor |
 | `ggml_file` of unversioned files | takes a score after each token | has none there |
 | shapes that do not go together in `add`, `matmul`, `reshape` | `Error::ShapeMismatchBinaryOp { lhs, rhs, op }` | the same, of `Box<Shape>` |
+| a variable that was changed between the forward and the backward pass | gradients by the new elements | an error |
+| gradients of `max_pool2d` | divided by the size of the window; an error where windows overlap | the derivative |
+| `conv_transpose1d`, `conv_transpose2d` with an `output_padding` not below `stride` or `dilation` | zeros at the end | an error |
+| a `stride` or `dilation` of 0 in convolutions | a value | an error |
+| convolutions of groups that do not divide the kernel's outputs | leave outputs out | an error |
+| upsampling to a size of 0, or by a factor that is not positive | an empty tensor | an error |
+| `upsample_bilinear2d` and `avg_pool2d` of u32; `upsample_bilinear2d` of u8 | a value; cut to whole numbers | an error; rounded |
+| `avg_pool2d` of signed integers | zeros | means, cut to whole numbers |
+| `BatchNorm`, training, with one number a channel | a value, and a running variance of NaN | an error |
+| `Tensor::cat(&[a], 7)` of fewer dimensions | `a` | an error |
+| `Tensor::randn` with a negative standard deviation | a value | an error |
+| `dropout` with a probability of 1 | an error | zeros |
+| `binary_cross_entropy_with_logit` of large logits | infinite or NaN | finite |
+| files of numpy's with truth values; safetensors with `U16` | `U8`; `U32` | `Bool`; `U16`, as they were written: `to_dtype` converts |
+| files that are not there, in `MmapedSafetensors` | `Error::WithPath` | `Error::Io`, whose text names the file, as in all readers |
 """
 
 TEST_HEAD = """\

@@ -176,7 +176,7 @@ impl std::fmt::Display for DType {
 
 /// A text that names no dtype.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DTypeParseError(String);
+pub struct DTypeParseError(pub String);
 
 impl std::fmt::Display for DTypeParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

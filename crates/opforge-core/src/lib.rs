@@ -27,7 +27,7 @@ pub use cpu_storage::{CpuStorage, CpuStorageRef, Hosted};
 pub use dim::{D, Dim, Dims, normalize_dim};
 pub use dtype::{DType, DTypeParseError, Kind};
 pub use element::{Element, FloatDType, IntDType, WithDType};
-pub use error::{Context, CustomFault, Error, ErrorKind, MatMulUnexpectedStriding, Report, Result};
+pub use error::{Context, CustomFault, Error, ErrorKind, MatMulUnexpectedStriding, RefusedShape, Report, Result};
 pub use float8::{F8E4M3, F8E5M2};
 pub use half::{bf16, f16};
 pub use layout::{Layout, Strides};

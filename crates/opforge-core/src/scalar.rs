@@ -18,6 +18,20 @@ pub enum Scalar {
     Complex(f64, f64),
 }
 
+/// Constructors by dtype, with the names of candle's variants.
+macro_rules! named_by_dtype {
+    ($($name:ident: $ty:ty),*) => {
+        #[allow(non_snake_case)]
+        impl Scalar {
+            $(#[doc = concat!("The number as a scalar: candle's name of its variant for `", stringify!($ty), "`. It is no pattern.")]
+            pub fn $name(v: $ty) -> Scalar {
+                v.into()
+            })*
+        }
+    };
+}
+named_by_dtype!(U8: u8, U32: u32, I16: i16, I32: i32, I64: i64, BF16: bf16, F16: f16, F32: f32, F64: f64, F8E4M3: F8E4M3);
+
 impl Scalar {
     /// 0 of a dtype.
     pub fn zero(dtype: DType) -> Scalar {

@@ -1,6 +1,6 @@
 //! The lengths of a tensor's dimensions.
 
-use crate::{Error, Result};
+use crate::{Dim, Error, Result};
 use smallvec::SmallVec;
 
 /// The largest number of dimensions a tensor may have.
@@ -37,6 +37,14 @@ impl Shape {
     #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.0
+    }
+
+    /// The length of one dimension.
+    ///
+    /// # Errors
+    /// For a dimension that the shape lacks.
+    pub fn dim<D: Dim>(&self, dim: D) -> Result<usize> {
+        Ok(self.0[dim.to_index(self, "dim")?])
     }
 
     /// The dimensions as a vector.

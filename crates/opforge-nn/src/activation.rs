@@ -1,16 +1,19 @@
 //! Activation functions as modules.
 
 use opforge::{Module, Result, Tensor};
+use serde::{Deserialize, Serialize};
 
 use crate::{VarBuilder, ops};
 
-/// The usual activation functions.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// The usual activation functions. Configurations of models name them: in lower case without underscores, and those of gelu as other libraries do too.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Activation {
     /// Exact gelu, by the error function.
     #[default]
     Gelu,
     /// Gelu approximated by tanh.
+    #[serde(alias = "gelu_new")]
     NewGelu,
     /// `max(x, 0)`.
     Relu,
@@ -37,6 +40,7 @@ pub enum Activation {
     /// `x` where positive, else `slope x`.
     LeakyRelu(f64),
     /// As [`Activation::NewGelu`].
+    #[serde(alias = "gelu_pytorch_tanh")]
     GeluPytorchTanh,
 }
 

@@ -10,6 +10,7 @@ use crate::{Init, VarBuilder};
 pub struct GroupNorm {
     weight: Tensor,
     bias: Tensor,
+    num_channels: usize,
     num_groups: usize,
     eps: f64,
 }
@@ -24,13 +25,17 @@ impl GroupNorm {
             let accepted = format!("a divisor of {num_channels} channels");
             return Err(Error::value("group_norm", "num_groups", num_groups, accepted));
         }
-        Ok(GroupNorm { weight, bias, num_groups, eps })
+        Ok(GroupNorm { weight, bias, num_channels, num_groups, eps })
     }
 }
 
 impl Module for GroupNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        if x.rank() >= 2 && x.dims()[1] != self.num_channels {
+            let accepted = format!("[batch, {}, ..]", self.num_channels);
+            return Err(Error::shape("group_norm", "input", format!("{:?}", x.shape()), accepted));
+        }
         f::group_norm(x, self.num_groups as i64, Some(&self.weight), Some(&self.bias), self.eps)
     }
 }

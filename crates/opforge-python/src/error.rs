@@ -85,7 +85,7 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     }
     if let Error::Io(io) = error.root() {
         let text = error.to_string();
-        return match io.raw_os_error() {
+        return match error.os_number() {
             Some(number) => PyOSError::new_err((number, text)),
             None => std::io::Error::new(io.kind(), text).into(),
         };

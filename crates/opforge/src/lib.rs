@@ -58,6 +58,7 @@ pub use opforge_core::{
     WithDType, bf16, f16,
 };
 pub use opforge_runtime::{CudaDevice, Device, DeviceLocation, Generator, MetalDevice};
+pub use streaming::{StreamTensor, StreamingBinOp, StreamingModule};
 pub use tensor::{NdArray, Tensor, TensorId};
 pub use tensor::{display, tracer};
 

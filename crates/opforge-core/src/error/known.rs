@@ -59,7 +59,8 @@ impl Error {
                 report(op, &[("dims", format!("{dims:?}"))], "each dimension at most once")
             }
             Error::UnexpectedNumberOfDims { expected, shape, .. } => {
-                report(format!("dims{expected}"), &[("shape", format!("{shape:?}"))], format!("rank {expected}"))
+                let op = shape.op().map_or_else(|| format!("dims{expected}"), str::to_owned);
+                report(op, &[("shape", format!("{shape:?}"))], format!("rank {expected}"))
             }
             Error::UnexpectedShape { msg, expected, got } => {
                 report(msg, &[("got", format!("{got:?}"))], format!("{expected:?}"))

@@ -16,11 +16,13 @@ mod convert;
 mod display;
 mod kind;
 mod known;
+mod refused;
 mod report;
 
 pub use context::Context;
 use convert::Foreign;
 pub use kind::ErrorKind;
+pub use refused::RefusedShape;
 pub use report::{CustomFault, Report};
 
 /// A result whose error is opforge's [`Error`].
@@ -63,7 +65,7 @@ pub enum Error {
     UnexpectedNumberOfDims {
         expected: usize,
         got: usize,
-        shape: Box<Shape>,
+        shape: Box<RefusedShape>,
     },
     UnexpectedShape {
         msg: String,
@@ -266,6 +268,13 @@ impl Error {
     #[cold]
     pub fn binary_shapes(op: &'static str, lhs: &Shape, rhs: &Shape) -> Self {
         Error::ShapeMismatchBinaryOp { lhs: Box::new(lhs.clone()), rhs: Box::new(rhs.clone()), op }
+    }
+
+    /// A shape of another rank than the one that an operator takes.
+    #[cold]
+    pub fn rank(op: &'static str, expected: usize, shape: &Shape) -> Self {
+        let (got, shape) = (shape.rank(), Box::new(RefusedShape::by(op, shape.clone())));
+        Error::UnexpectedNumberOfDims { expected, got, shape }
     }
 
     /// A dimension that a shape lacks; those from the end are negative.

@@ -33,6 +33,23 @@ pub(super) fn nearest(x: f32, low: f32, high: f32) -> f32 {
     x.max(low).min(high) + ROUNDER - ROUNDER
 }
 
+/// As [`nearest`], of two integers that are equally near the one farther from 0.
+#[inline(always)]
+pub(super) fn nearest_outward(x: f32, low: f32, high: f32) -> f32 {
+    let x = x.max(low).min(high);
+    let even = nearest(x, low, high);
+    // The difference is exact.
+    if x - even == 0.5f32.copysign(x) { even + 1f32.copysign(x) } else { even }
+}
+
+/// The next integer of a range that is not above, between two integers from 0 to 2^21; the lowest for NaN.
+#[inline(always)]
+pub(super) fn lower(x: f32, low: f32, high: f32) -> f32 {
+    let x = x.max(low).min(high);
+    let even = nearest(x, low, high);
+    if even > x { even - 1.0 } else { even }
+}
+
 /// The sum, as a tree, which vectors can add.
 #[inline(always)]
 fn total<const N: usize>(mut values: [f32; N]) -> f32 {

@@ -1,9 +1,13 @@
 //! The types with 32 elements in a block, which share one scale and at most one minimum.
 //!
+//! Integers are found with the scale as it is in f32, before it is rounded to the half precision in which blocks hold it: so do ggml and candle, whose
+//! bytes these are.
+//!
 //! Halves of a block share bytes: element `j` is in the low bits of byte `j`, element `j + 16` in its high bits. The fifth bits are a number of 32 bits.
 
 use super::block::{Block, Packing, half, put_half, signed};
-use super::fit::{extreme, inverse, nearest, poison, range};
+use super::fit::{extreme, inverse, lower, nearest_outward, poison, range};
+use opforge_core::f16;
 
 const LEN: usize = 32;
 const HALF: usize = LEN / 2;
@@ -51,16 +55,24 @@ fn write_fifth_bits(quants: &[u8; LEN], bytes: &mut [u8]) {
     bytes[..4].copy_from_slice(&bits.to_le_bytes());
 }
 
-/// Integers `0..=steps` for values divided by a scale after `add` was added.
+/// Integers `0..=steps` for values divided by a scale after `add` was added; the upper one of two that are equally near.
 #[inline(always)]
 fn rounded(values: &[f32], add: f32, inverse: f32, middle: f32, steps: f32) -> [u8; LEN] {
-    std::array::from_fn(|j| nearest((values[j] + add) * inverse + middle, 0.0, steps) as u8)
+    std::array::from_fn(|j| lower((values[j] + add) * inverse + (middle + 0.5), 0.0, steps) as u8)
+}
+
+/// Writes a number of the block `values` in half precision: NaN where one of them is not finite.
+#[inline(always)]
+fn put(bytes: &mut [u8], at: usize, number: f32, values: &[f32]) -> f32 {
+    // Not the sum of both, which has another sign where the number is -0.
+    put_half(bytes, at, if poison(values) == 0.0 { number } else { f32::NAN })
 }
 
 /// The scale of a type whose integers are `-limit..limit`, written, and the integers.
 #[inline(always)]
 fn centered(values: &[f32], limit: f32, bytes: &mut [u8]) -> [u8; LEN] {
-    let d = put_half(bytes, 0, extreme(values) / -limit + poison(values));
+    let d = extreme(values) / -limit;
+    put(bytes, 0, d, values);
     rounded(values, 0.0, inverse(d), limit, 2.0 * limit - 1.0)
 }
 
@@ -68,21 +80,22 @@ fn centered(values: &[f32], limit: f32, bytes: &mut [u8]) -> [u8; LEN] {
 #[inline(always)]
 fn ranged(values: &[f32], steps: f32, bytes: &mut [u8]) -> [u8; LEN] {
     let (low, high) = range(values);
-    let m = put_half(bytes, 2, low + poison(values));
-    let d = put_half(bytes, 0, (high - m).max(0.0) / steps + poison(values));
-    rounded(values, -m, inverse(d), 0.0, steps)
+    let d = (high - low) / steps;
+    put(bytes, 2, low, values);
+    put(bytes, 0, d, values);
+    rounded(values, -low, inverse(d), 0.0, steps)
 }
 
-/// Writes `d` and 32 signed integers from byte `at` on; gives `d`.
+/// Writes `d` and 32 signed integers from byte `at` on; gives `d` as it was written.
 #[inline(always)]
 fn write_bytes(values: &[f32], bytes: &mut [u8], at: usize) -> f32 {
     let most = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
-    let d = put_half(bytes, 0, most / 127.0 + poison(values));
+    let d = most / 127.0;
     let inverse = inverse(d);
     for (byte, value) in bytes[at..at + LEN].iter_mut().zip(values) {
-        *byte = nearest(value * inverse, -127.0, 127.0) as i8 as u8;
+        *byte = nearest_outward(value * inverse, -127.0, 127.0) as i8 as u8;
     }
-    d
+    put(bytes, 0, d, values)
 }
 
 impl Packing for Q4_0 {
@@ -189,6 +202,7 @@ impl Packing for Q8_1 {
     fn pack(values: &[f32], bytes: &mut [u8]) {
         let d = write_bytes(values, bytes, 4);
         let sum: i32 = signed(&bytes[4..4 + LEN]).iter().map(|&quant| i32::from(quant)).sum();
-        put_half(bytes, 2, d * sum as f32);
+        // The sum of 32 integers may need more bits than half precision has.
+        put_half(bytes, 2, d * f16::from_f32(sum as f32).to_f32());
     }
 }

@@ -42,6 +42,20 @@ fn errors_are_matched_by_name() -> Result<()> {
     let ids = Tensor::new(&[0u32, 5], CPU)?;
     assert!(matches!(error(x.index_select(&ids, 1)), Error::InvalidIndex { index: 5, size: 3, .. }));
     assert!(matches!(error(Tensor::cat(&[&x, &zeros(&[2, 4])], 0)), Error::ShapeMismatchCat { dim: 0, n: 1, .. }));
+    for (result, expected, op) in [
+        (Tensor::cat(&[&x, &zeros(&[2])], 0), 2, "cat"),
+        (x.conv2d(&zeros(&[1, 3, 1, 1]), 0, 1, 1, 1), 4, "conv2d"),
+        (x.conv_transpose1d(&zeros(&[1, 3, 1]), 0, 0, 1, 1, 1), 3, "conv_transpose1d"),
+    ] {
+        match error(result) {
+            Error::UnexpectedNumberOfDims { expected: n, got, shape } => assert_eq!((n, got), (expected, shape.rank())),
+            other => panic!("{op}: {other}"),
+        }
+    }
+    assert!(error(x.conv2d(&x, 0, 1, 1, 1)).to_string().contains("conv2d, shape: [2, 3]"));
+    assert!(matches!(error(zeros(&[2, 0]).max(1)), Error::EmptyTensor { op: "max" }));
+    assert!(matches!(error(zeros(&[0]).argmin_keepdim(0)), Error::EmptyTensor { op: "argmin" }));
+    assert_eq!(zeros(&[0, 2]).max(1)?.dims(), [0]);
     let nowhere = Tensor::zeros((2, 3), DType::F32, &Device::Meta)?;
     assert!(matches!(
         error(x.add(&nowhere)),
@@ -81,6 +95,37 @@ fn programs_make_errors() -> Result<()> {
     assert_eq!(read(" 7 ")?, 7);
     assert!(matches!(read("x").unwrap_err().root(), Error::ParseInt(_)));
     let parsed = "f33".parse::<DType>();
-    assert!(matches!(parsed, Err(candle::DTypeParseError { .. })));
+    assert!(matches!(parsed, Err(candle::DTypeParseError(name)) if name == "f33"));
+    let made: Result<()> =
+        Err(Error::UnexpectedNumberOfDims { expected: 2, got: 1, shape: candle::Shape::from(3).into() });
+    assert!(error(made).to_string().contains("rank 2"));
+    let system = std::io::Error::from(std::io::ErrorKind::NotFound);
+    assert!(matches!(Error::Io(system.into()), Error::Io(e) if e.kind() == std::io::ErrorKind::NotFound));
+    let own: Box<dyn std::error::Error + Send + Sync> = "of my own".into();
+    assert_eq!(Error::Wrapped(own.into()).to_string(), "of my own");
+    Ok(())
+}
+
+/// Programs tell files that are not there from those that are broken.
+#[test]
+fn missing_files_are_found_by_their_kind() -> Result<()> {
+    let path = std::env::temp_dir().join(format!("opforge-nowhere-{}", std::process::id()));
+    let results = [
+        candle::safetensors::load(&path, CPU).err(),
+        Tensor::read_npy(&path).err(),
+        Tensor::read_npz(&path).err(),
+        candle::npy::NpzTensors::new(&path).err(),
+        candle::pickle::read_all(&path).err(),
+        candle::safetensors::MmapedSafetensors::new(&path).err(),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        let error = result.expect("no such file");
+        assert!(error.to_string().contains("opforge-nowhere"), "{i}: {error}");
+        assert_eq!(error.os_number(), std::fs::File::open(&path).unwrap_err().raw_os_error(), "{i}");
+        match error {
+            Error::Io(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            other => panic!("{i}: {other:?}"),
+        }
+    }
     Ok(())
 }

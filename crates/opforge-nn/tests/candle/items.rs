@@ -22,6 +22,9 @@ mod candle_core {
     use opforge::NdArray as NdArray;
     use opforge::Storage as Storage;
     use opforge::StorageRef as StorageRef;
+    use opforge::StreamTensor as StreamTensor;
+    use opforge::StreamingBinOp as StreamingBinOp;
+    use opforge::StreamingModule as StreamingModule;
     use opforge::StridedBlocks as StridedBlocks;
     use opforge::StridedIndex as StridedIndex;
     use opforge::Tensor as Tensor;

@@ -162,7 +162,8 @@ fn group_norms() -> Result<()> {
     let x = Tensor::new(&[[[1f32], [3.0], [10.0], [30.0]]], CPU)?;
     near(&GroupNorm::new(weight.clone(), bias.clone(), 4, 2, 0.0)?.forward(&x)?, &[-1.0, 2.0, 4.0, 1.0])?;
     assert!(GroupNorm::new(weight.clone(), bias.clone(), 4, 3, 0.0).is_err());
-    assert!(GroupNorm::new(weight, bias, 4, 0, 0.0).is_err());
+    assert!(GroupNorm::new(weight.clone(), bias.clone(), 4, 0, 0.0).is_err());
+    assert!(GroupNorm::new(weight, bias, 8, 2, 0.0)?.forward(&x).is_err(), "channels that the input has not");
     Ok(())
 }
 

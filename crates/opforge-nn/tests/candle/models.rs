@@ -6,7 +6,7 @@ use candle::quantized::{GgmlDType, QTensor, ggml_file, imatrix_file};
 use candle::{DType, Device, Result, Shape, Tensor};
 use candle_nn::moe::{moe_gemm, moe_gemm_gguf};
 use candle_nn::var_builder::{Backend, Shard, ShardedSafeTensors, SimpleBackend, VarBuilderArgs};
-use candle_nn::{Init, VarBuilder};
+use candle_nn::{Activation, Init, VarBuilder};
 use opforge as candle;
 use opforge_nn as candle_nn;
 
@@ -219,6 +219,34 @@ fn checkpoints_say_what_they_have() -> Result<()> {
     let infos = candle::pickle::read_pth_tensor_info(&path, true, None)?;
     let said: Vec<_> = infos.iter().map(|info| (info.name.as_str(), info.dtype, info.layout.dims().to_vec())).collect();
     assert_eq!(said, [("b", DType::I64, vec![4]), ("a", DType::F32, vec![2, 3])]);
+    let stored: Vec<_> = infos.iter().map(|info| info.storage_size).collect();
+    assert_eq!(stored, [4, 6]);
+    assert!(infos.iter().all(|info| info.path.contains("/data/")), "{infos:?}");
     std::fs::remove_file(path)?;
     Ok(())
+}
+
+/// Configurations of models name activations.
+#[test]
+fn activations_are_read_and_written() {
+    let read = |text: &str| serde_json::from_str::<Activation>(text);
+    let names = [
+        ("\"gelu\"", Activation::Gelu),
+        ("\"newgelu\"", Activation::NewGelu),
+        ("\"gelu_new\"", Activation::NewGelu),
+        ("\"gelupytorchtanh\"", Activation::GeluPytorchTanh),
+        ("\"gelu_pytorch_tanh\"", Activation::GeluPytorchTanh),
+        ("\"silu\"", Activation::Silu),
+        ("\"relu2\"", Activation::Relu2),
+        ("\"hardswish\"", Activation::HardSwish),
+        ("{\"leakyrelu\":0.25}", Activation::LeakyRelu(0.25)),
+        ("{\"elu\":1.0}", Activation::Elu(1.0)),
+    ];
+    for (text, activation) in names {
+        assert_eq!(read(text).unwrap(), activation, "{text}");
+        let written = serde_json::to_string(&activation).unwrap();
+        assert_eq!(read(&written).unwrap(), activation, "{written}");
+        assert!(written == text || text.contains('_'), "{written} for {text}");
+    }
+    assert!(read("\"Gelu\"").is_err() && read("\"none\"").is_err());
 }

@@ -88,7 +88,7 @@ impl Tensor {
     /// ```
     /// # use opforge::{Device, Tensor, Var};
     /// let x = Var::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// x.untracked().const_set(3f32)?;
+    /// x.untracked().const_set(3f32.into())?;
     /// assert_eq!((x.to_vec1::<f32>()?, x.version()), (vec![3.0, 3.0], 0));
     /// # Ok::<(), opforge::Error>(())
     /// ```

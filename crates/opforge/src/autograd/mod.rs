@@ -116,11 +116,15 @@ impl Tensor {
     /// The gradients of this tensor's sum with respect to the variables it was computed from. Of a tensor outside of the graph there is only
     /// its own, of ones.
     ///
+    /// The graph is kept as long as its tensors: several backwards may go through what they share. [`backward`] and [`accumulate`] free it on
+    /// their way, unless [`BackwardOptions::retain_graph`] says otherwise.
+    ///
     /// # Errors
-    /// When the graph was already freed by an earlier backward, a saved tensor was changed in place, or an operator has no gradient.
+    /// When the graph was freed by an earlier backward of those, a saved tensor was changed in place, or an operator has no gradient.
     #[track_caller]
     pub fn backward(&self) -> Result<GradStore> {
-        let mut store = backward(&[(self.clone(), None)], BackwardOptions::default())?;
+        let retained = BackwardOptions { retain_graph: true, ..BackwardOptions::default() };
+        let mut store = backward(&[(self.clone(), None)], retained)?;
         if !self.requires_grad() {
             store.insert(self, Tensor::ones(self.shape(), self.dtype(), self.device())?);
         }

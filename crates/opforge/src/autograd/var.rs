@@ -1,5 +1,6 @@
 //! Parameters: tensors that collect gradients and whose value can be replaced.
 
+use std::fmt;
 use std::ops::Deref;
 
 use crate::{DType, Device, Element, Error, FloatDType, NdArray, Result, Shape, ShapeWithOneHole, Tensor};
@@ -12,6 +13,12 @@ impl Deref for Var {
     type Target = Tensor;
     fn deref(&self) -> &Tensor {
         &self.0
+    }
+}
+
+impl fmt::Display for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -80,9 +87,12 @@ impl Var {
         Self::wrap(Tensor::zeros(shape, dtype, device)?.randn_like(mean, std)?)
     }
 
-    /// A variable that starts with a copy of the tensor's elements.
+    /// A variable of the tensor's elements: the tensor itself where it [is a variable](Tensor::is_variable), a copy outside of its graph otherwise.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
     pub fn from_tensor(tensor: &Tensor) -> Result<Self> {
-        Self::wrap(tensor.detach().copy()?)
+        if tensor.is_variable() { Ok(Var(tensor.clone())) } else { Self::wrap(tensor.detach().copy()?) }
     }
 
     /// The variable as a plain tensor that gradients still flow to.

@@ -204,7 +204,11 @@ impl<R: Reduction> Operator for ReduceOp<R> {
 /// Reduces one dimension.
 #[track_caller]
 pub(crate) fn reduce_dim<R: Reduction, D: Dim>(reduction: R, x: &Tensor, dim: D, keepdim: bool) -> Result<Tensor> {
-    let axes = Axes::of(&[dim.to_index(x.shape(), R::NAME)?]);
+    let dim = dim.to_index(x.shape(), R::NAME)?;
+    if !R::OF_NOTHING && x.dims()[dim] == 0 && (0..x.rank()).all(|d| d == dim || x.dims()[d] > 0) {
+        return Err(Error::EmptyTensor { op: R::NAME }.bt());
+    }
+    let axes = Axes::of(&[dim]);
     dispatch1(&ReduceOp { reduction, axes, keepdim }, &[x])
 }
 

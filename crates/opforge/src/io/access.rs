@@ -8,7 +8,7 @@ use std::path::Path;
 
 use opforge_runtime::MappedFile;
 
-use crate::{Context, Error, Result};
+use crate::{Error, Result};
 
 /// Where the elements of tensors are that were read from a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(super) struct Plain {
 impl Opened {
     /// Errors name the file.
     pub fn new(path: &Path, access: FileAccess) -> Result<Self> {
-        Self::open(path, access).with_context(|| format!("opening {}", path.display()))
+        Self::open(path, access).map_err(|error| error.opening(path))
     }
 
     fn open(path: &Path, access: FileAccess) -> Result<Self> {

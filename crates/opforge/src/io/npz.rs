@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::npy::{self, Header, MAX_HEADER};
 use super::replace::replace;
-use crate::{Context, DType, Device, Error, Meta, Result, Shape, Tensor};
+use crate::{DType, Device, Error, Meta, Result, Shape, Tensor};
 
 const FORMAT: &str = "npz";
 
@@ -78,7 +78,7 @@ impl NpzTensors {
 
     fn open(path: &Path) -> Result<Archive> {
         let open = || ZipArchive::new(BufReader::new(File::open(path)?)).map_err(zip_error);
-        open().with_context(|| format!("opening {}", path.display()))
+        open().map_err(|error| error.opening(path))
     }
 
     /// The arrays' names, in the order of the archive.

@@ -48,6 +48,23 @@ impl Tensor {
         crate::functional::views(chunks, part)
     }
 
+    /// Elements moved along a dimension by `shift` places, towards its beginning where that is negative; those that leave at one end come in at the other.
+    ///
+    /// # Errors
+    /// For a dimension out of range.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let t = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+    /// assert_eq!(t.roll(1, 0)?.to_vec1::<f32>()?, [3.0, 1.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn roll<D: Dim>(&self, shift: i32, dim: D) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "roll")?;
+        crate::functional::roll(self, &[shift.into()], Some(&[dim as i64]))
+    }
+
     /// The tensor laid side by side with itself, `shape[d]` times in each dimension. Where `shape` is shorter than the tensor's, it names the first
     /// dimensions; where it is longer, the tensor gets leading ones of length 1.
     ///

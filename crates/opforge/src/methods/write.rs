@@ -44,13 +44,13 @@ impl Tensor {
     /// ```
     /// # use opforge::{DType, Device, IndexOp, Tensor};
     /// let t = Tensor::zeros((2, 2), DType::F32, &Device::Cpu)?;
-    /// t.i((.., 1))?.const_set(7f32)?;
+    /// t.i((.., 1))?.const_set(7f32.into())?;
     /// assert_eq!(t.to_vec2::<f32>()?, [[0.0, 7.0], [0.0, 7.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[track_caller]
-    pub fn const_set(&self, value: impl Into<Scalar>) -> Result<()> {
-        let value = crate::functional::fit("const_set", value.into(), self.dtype())?;
+    pub fn const_set(&self, value: Scalar) -> Result<()> {
+        let value = crate::functional::fit("const_set", value, self.dtype())?;
         let fill = Full { value, shape: self.shape().clone(), dtype: self.dtype(), device: *self.device() };
         dispatch_into(&fill, &[], &[&self.detach()])
     }
@@ -61,7 +61,7 @@ impl Tensor {
     /// As [`Tensor::const_set`].
     #[track_caller]
     pub fn zero_set(&self) -> Result<()> {
-        self.const_set(0i64)
+        self.const_set(Scalar::Int(0))
     }
 
     /// Writes ones in place: see [`Tensor::const_set`].
@@ -70,7 +70,7 @@ impl Tensor {
     /// As [`Tensor::const_set`].
     #[track_caller]
     pub fn one_set(&self) -> Result<()> {
-        self.const_set(1i64)
+        self.const_set(Scalar::Int(1))
     }
 
     /// Writes `src` in place at the places that an index tensor names along a dimension: [`Tensor::scatter`] without a copy.

@@ -212,6 +212,11 @@ impl Tensor {
         self.layout().is_contiguous()
     }
 
+    /// Whether the elements lie in column-major order without gaps.
+    pub fn is_fortran_contiguous(&self) -> bool {
+        self.layout().is_fortran_contiguous()
+    }
+
     /// The length of one dimension.
     pub fn dim<D: crate::Dim>(&self, dim: D) -> Result<usize> {
         Ok(self.dims()[dim.to_index(self.shape(), "dim")?])

@@ -58,9 +58,32 @@ fn a_graph_serves_one_backward_unless_retained() {
         let gradients = backward(&[(y.clone(), None)], RETAIN).unwrap();
         assert_eq!(value(gradients.get(&x).unwrap()), 6.0);
     }
-    y.backward().unwrap();
-    let error = y.backward().unwrap_err();
+    let once = || backward(&[(y.clone(), None)], BackwardOptions::default());
+    once().unwrap();
+    let error = once().unwrap_err();
     assert_eq!(kind_naming(&error, &["sqr", "retain_graph", "gradients.rs"]), ErrorKind::Autograd);
+}
+
+/// candle's `backward` keeps the graph.
+#[test]
+fn backwards_of_tensors_may_share_a_graph() -> Result<()> {
+    let a = Var::new(&[1f64, 2.0], CPU)?;
+    let of = |gradients: &opforge::GradStore| gradients.get(&a).expect("depends on a").to_vec1::<f64>();
+    let h = a.sqr()?;
+    let (first, second) = (h.sqr()?.sum_all()?, h.affine(3.0, 0.0)?.sum_all()?);
+    for _ in 0..2 {
+        assert_eq!(of(&first.backward()?)?, [4.0, 32.0], "4 a^3");
+        assert_eq!(of(&second.backward()?)?, [6.0, 12.0], "6 a");
+    }
+    // A state that goes from step to step: d (a^(n + 1))^2 / da.
+    let mut state = a.as_tensor().clone();
+    for n in 1..4 {
+        state = state.mul(&a)?;
+        let power = f64::from(2 * n + 2);
+        let expected = [power, power * 2f64.powf(power - 1.0)];
+        assert_eq!(of(&state.sqr()?.sum_all()?.backward()?)?, expected, "step {n}");
+    }
+    Ok(())
 }
 
 #[test]
@@ -230,8 +253,9 @@ fn only_what_was_saved_is_freed() {
     for _ in 0..2 {
         assert_eq!(shared.backward().unwrap().get(&x).unwrap().to_vec1::<f64>().unwrap(), [3.0, 3.0]);
     }
-    first.backward().unwrap();
-    assert!(first.backward().is_err());
+    let once = || backward(&[(first.clone(), None)], BackwardOptions::default());
+    once().unwrap();
+    assert!(once().is_err());
     shared.backward().unwrap();
 }
 

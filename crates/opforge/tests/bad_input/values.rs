@@ -22,7 +22,7 @@ fn class_9_dtypes_and_values_that_do_not_fit() {
             f::full(&[2], Scalar::Complex(1.0, 1.0), Some(DType::F32), None, false)
         }),
         case(&[DTypeError], &["softshrink", "0.5"], move || f::softshrink(&typed(DType::I64), 0.5)),
-        case(&[DTypeError], &["const_set", "-1"], move || done(typed(DType::U8).const_set(-1i64))),
+        case(&[DTypeError], &["const_set", "-1"], move || done(typed(DType::U8).const_set(Scalar::Int(-1)))),
         case(&[DTypeError], &["copy"], move || done(x(&[2]).copy_from(&typed(DType::F64)))),
         case(&[DTypeError], &["set", "f64"], move || done(Var::ones(2, DType::F32, CPU)?.set(&typed(DType::F64)))),
         case(&[DTypeError], &["mean", "i64"], move || f::mean(&typed(DType::I64), None, false, None)),

@@ -2,6 +2,7 @@
 
 mod custom_op;
 mod display;
+mod idioms;
 mod methods;
 mod names;
 mod programs;

@@ -127,14 +127,14 @@ fn writes_in_place() -> Result<()> {
     assert_eq!(kind(t.slice_set(&t.narrow(1, 0, 1)?, 1, 2)), Some(ErrorKind::Value), "its own storage");
     assert_eq!(kind(t.slice_set(&Tensor::ones((2, 2), DType::F32, CPU)?, 1, 2)), Some(ErrorKind::Index));
     assert_eq!(kind(t.slice_set(&Tensor::ones((1, 1), DType::F32, CPU)?, 1, 2)), Some(ErrorKind::Shape));
-    t.t()?.i(0)?.const_set(7f32)?;
+    t.t()?.i(0)?.const_set(7f32.into())?;
     assert_eq!(t.to_vec2::<f32>()?, [[7.0, 9.0, 2.0], [7.0, 8.0, 5.0]]);
     t.i(1)?.zero_set()?;
     t.i((0, 2..))?.one_set()?;
     assert_eq!(t.to_vec2::<f32>()?, [[7.0, 9.0, 1.0], [0.0, 0.0, 0.0]]);
     let repeated = Tensor::zeros(1, DType::F32, CPU)?.broadcast_as(3)?;
-    assert_eq!(kind(repeated.const_set(1f32)), Some(ErrorKind::Value));
-    assert_eq!(kind(Tensor::zeros(2, DType::U8, CPU)?.const_set(300i64)), Some(ErrorKind::DType));
+    assert_eq!(kind(repeated.const_set(1f32.into())), Some(ErrorKind::Value));
+    assert_eq!(kind(Tensor::zeros(2, DType::U8, CPU)?.const_set(300i64.into())), Some(ErrorKind::DType));
     Ok(())
 }
 

@@ -72,7 +72,7 @@ fn what_is_written_to_mapped_tensors_stays_in_the_process() -> Result<()> {
     Tensor::new(&[1f32, 2.0], CPU)?.write_npy(&path)?;
     let mapped = Tensor::read_npy_with(&path, FileAccess::Map)?;
     let changed = Tensor::read_npy_with(&path, FileAccess::Map)?;
-    changed.const_set(3f32)?;
+    changed.const_set(3f32.into())?;
     assert_eq!(changed.to_vec1::<f32>()?, [3.0, 3.0]);
     assert_eq!(Tensor::read_npy(&path)?.to_vec1::<f32>()?, [1.0, 2.0]);
     // The file is replaced, not overwritten: the old mapping stays.
@@ -323,10 +323,10 @@ fn small_files_are_copied_and_large_ones_mapped() -> Result<()> {
         // Of a mapped file this would end the process.
         std::fs::File::create(&path)?.set_len(0)?;
         assert_eq!(tensor.to_vec1::<f32>()?, [1.0, 2.0]);
-        tensor.const_set(3f32)?;
+        tensor.const_set(3f32.into())?;
     }
     write()?;
-    Tensor::read_npy_with(&path, FileAccess::Map)?.const_set(3f32)?;
+    Tensor::read_npy_with(&path, FileAccess::Map)?.const_set(3f32.into())?;
     let count = opforge::io::SMALL_FILE / 4;
     let text = header("<f4", "False", &format!("({count},)"));
     std::fs::write(&path, file(&format!("{text:<118}"), &[]))?;
@@ -334,7 +334,7 @@ fn small_files_are_copied_and_large_ones_mapped() -> Result<()> {
     for access in [FileAccess::Auto, FileAccess::Copy] {
         let large = Tensor::read_npy_with(&path, access)?;
         assert_eq!((large.dims(), large.get(count - 1)?.to_scalar::<f32>()?), (&[count][..], 0.0), "{access:?}");
-        large.const_set(1f32)?;
+        large.const_set(1f32.into())?;
     }
     let error = Tensor::read_npy(folder.path()).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains(folder.path().to_str().unwrap()), "{error}");

@@ -95,14 +95,14 @@ fn small_files_are_copied_and_mapped_on_request() -> Result<()> {
     // Of a mapped file this would end the process.
     std::fs::File::create(&path)?.set_len(0)?;
     assert_eq!(tensor.to_vec1::<f32>()?, [1.0, 2.0]);
-    tensor.const_set(3f32)?;
+    tensor.const_set(3f32.into())?;
     save()?;
     let mapped = safetensors::load_with(&path, CPU, FileAccess::Map)?;
-    mapped["w"].const_set(3f32)?;
+    mapped["w"].const_set(3f32.into())?;
     assert_eq!(safetensors::load(&path, CPU)?["w"].to_vec1::<f32>()?, [1.0, 2.0]);
     // These give a tensor as often as it is asked for, so that none may change it.
     let several = safetensors::MmapedSafetensors::new(&path)?;
-    assert_eq!(kind(several.load("w", CPU)?.const_set(3f32)), Some(ErrorKind::Value));
+    assert_eq!(kind(several.load("w", CPU)?.const_set(3f32.into())), Some(ErrorKind::Value));
     let missing = safetensors::load(folder.path().join("none"), CPU).unwrap_err();
     assert!(missing.kind() == ErrorKind::Io && missing.to_string().contains("none"), "{missing}");
     Ok(())

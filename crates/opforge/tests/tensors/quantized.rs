@@ -74,6 +74,66 @@ fn products_are_those_of_what_blocks_hold() -> Result<()> {
     Ok(())
 }
 
+/// The block that ggml and candle make of 32 numbers: integers by the scale in f32, which is rounded to half precision only where it is stored.
+fn reference_block(dtype: GgmlDType, x: &[f32]) -> Vec<u8> {
+    let half = |v: f32| opforge::f16::from_f32(v).to_le_bytes();
+    let inverse = |d: f32| if d == 0.0 { 0.0 } else { 1.0 / d };
+    let most = x.iter().fold(0f32, |most, &v| if v.abs() > most.abs() { v } else { most });
+    let (low, high) = (x.iter().copied().fold(f32::MAX, f32::min), x.iter().copied().fold(f32::MIN, f32::max));
+    let steps = |(d, shift, middle, top): (f32, f32, f32, u8)| -> Vec<u8> {
+        x.iter().map(|v| (((v - shift) * inverse(d) + middle) as u8).min(top)).collect()
+    };
+    let nibbles = |q: &[u8]| (0..16).map(|j| (q[j] & 15) | (q[j + 16] & 15) << 4).collect::<Vec<u8>>();
+    let fifth = |q: &[u8]| q.iter().enumerate().fold(0u32, |bits, (j, q)| bits | u32::from(q >> 4) << j).to_le_bytes();
+    match dtype {
+        GgmlDType::Q4_0 => {
+            let d = most / -8.0;
+            [half(d).to_vec(), nibbles(&steps((d, 0.0, 8.5, 15)))].concat()
+        }
+        GgmlDType::Q4_1 => {
+            let d = (high - low) / 15.0;
+            [half(d).to_vec(), half(low).to_vec(), nibbles(&steps((d, low, 0.5, 15)))].concat()
+        }
+        GgmlDType::Q5_0 => {
+            let d = most / -16.0;
+            let q = steps((d, 0.0, 16.5, 31));
+            [half(d).to_vec(), fifth(&q).to_vec(), nibbles(&q)].concat()
+        }
+        GgmlDType::Q5_1 => {
+            let d = (high - low) / 31.0;
+            let q = steps((d, low, 0.5, 31));
+            [half(d).to_vec(), half(low).to_vec(), fifth(&q).to_vec(), nibbles(&q)].concat()
+        }
+        _ => {
+            let d = most.abs() / 127.0;
+            let q: Vec<i8> = x.iter().map(|v| (v * inverse(d)).round() as i8).collect();
+            let sum: i32 = q.iter().map(|&q| i32::from(q)).sum();
+            let sum = opforge::f16::from_f32(sum as f32) * opforge::f16::from_f32(d);
+            let sum = if dtype == GgmlDType::Q8_1 { sum.to_le_bytes().to_vec() } else { vec![] };
+            [half(d).to_vec(), sum, q.iter().map(|&q| q as u8).collect()].concat()
+        }
+    }
+}
+
+#[test]
+fn bytes_of_blocks_are_those_of_ggml() -> Result<()> {
+    let mut values = waves((64, 32))?.to_vec2::<f32>()?;
+    // Ties: half of a step, and numbers that all scales hold exactly.
+    values.push((0..32).map(|i| (i as f32 - 15.5) * 8.0).collect());
+    values.push((0..32).map(|i| if i == 0 { 127.0 } else { i as f32 - 16.5 }).collect());
+    values.extend([vec![0.0; 32], vec![-0.75; 32], vec![3e-5; 32]]);
+    let x = Tensor::new(values.clone(), CPU)?;
+    let types = [GgmlDType::Q4_0, GgmlDType::Q4_1, GgmlDType::Q5_0, GgmlDType::Q5_1, GgmlDType::Q8_0, GgmlDType::Q8_1];
+    for dtype in types {
+        let expected: Vec<u8> = values.iter().flat_map(|x| reference_block(dtype, x)).collect();
+        let q = QTensor::quantize(&x, dtype)?;
+        let bytes = q.data()?;
+        let differing = bytes.iter().zip(&expected).position(|(a, b)| a != b);
+        assert_eq!((bytes.len(), differing), (expected.len(), None), "{dtype:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn inputs_have_gradients() -> Result<()> {
     let (x, w) = (Var::from_tensor(&waves((2, 256))?)?, waves((3, 256))?);

@@ -297,6 +297,7 @@ impl Tensor {
         window: [usize; 3],
         groups: usize,
     ) -> Result<Tensor> {
+        check_ranks(op, spatial, [self, kernel])?;
         arguments(op, spatial, window, groups)?.convolve(self, kernel, None)
     }
 
@@ -346,6 +347,7 @@ impl Tensor {
         dilation: usize,
         groups: usize,
     ) -> Result<Tensor> {
+        check_ranks("conv_transpose1d", 1, [self, kernel])?;
         let arguments = arguments("conv_transpose1d", 1, [stride, padding, dilation], groups)?;
         arguments.transpose(self, kernel, None, repeated(output_padding, 1, 0))
     }
@@ -363,8 +365,17 @@ impl Tensor {
         stride: usize,
         dilation: usize,
     ) -> Result<Tensor> {
+        check_ranks("conv_transpose2d", 2, [self, kernel])?;
         let arguments = arguments("conv_transpose2d", 2, [stride, padding, dilation], 1)?;
         arguments.transpose(self, kernel, None, repeated(output_padding, 2, 0))
+    }
+}
+
+/// Both have a dimension of batches or outputs, one of channels, and the spatial ones.
+fn check_ranks(op: &'static str, spatial: usize, tensors: [&Tensor; 2]) -> Result<()> {
+    match tensors.into_iter().find(|t| t.rank() != spatial + 2) {
+        Some(other) => Err(Error::rank(op, spatial + 2, other.shape()).bt()),
+        None => Ok(()),
     }
 }
 

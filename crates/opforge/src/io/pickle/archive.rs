@@ -53,7 +53,7 @@ pub(super) fn read(source: Source<'_>) -> Result<(Pickle, Storages)> {
     }
     let bytes = unpacked(&mut archive, &format!("{folder}data.pkl"))?;
     let (pickle, _) = machine::read(&bytes)?;
-    Ok((pickle, Storages::new(places, swapped)))
+    Ok((pickle, Storages::new(places, swapped).in_folder(data)))
 }
 
 /// Where an entry's bytes are: in the file, unless they are compressed.

@@ -15,9 +15,11 @@ mod storages;
 mod tensors;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::access::{Opened, Source};
 use crate::{Device, Error, FileAccess, Result, Tensor};
+use object::StorageName;
 pub use object::{Id, Map, Object, Pickle, Stored};
 pub use save::{Encoded, save, to_bytes};
 use storages::Storages;
@@ -88,10 +90,23 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Format`] for a storage that the file lacks, and elements beyond it.
     pub fn tensor(&mut self, stored: &Stored, device: &Device) -> Result<Tensor> {
-        let storage = match self.pickle.object(stored.storage) {
-            Object::Storage(storage) => storage,
-            other => return Err(Error::format(FORMAT, format!("a tensor of {}, not of a storage", other.kind()))),
-        };
+        let storage = storage(&self.pickle, stored)?;
         self.storages.tensor(self.source.source(), storage, stored)?.to_device(device)
+    }
+
+    fn storage(&self, stored: &Stored) -> Result<&StorageName> {
+        storage(&self.pickle, stored)
+    }
+
+    /// Where a storage is: an entry of the archive, or in a file that is none its name.
+    fn path_of(&self, storage: &StorageName) -> Arc<str> {
+        format!("{}{}", self.storages.folder, storage.key).into()
+    }
+}
+
+fn storage<'a>(pickle: &'a Pickle, stored: &Stored) -> Result<&'a StorageName> {
+    match pickle.object(stored.storage) {
+        Object::Storage(storage) => Ok(storage),
+        other => Err(Error::format(FORMAT, format!("a tensor of {}, not of a storage", other.kind()))),
     }
 }

@@ -25,12 +25,19 @@ pub(super) struct Storages {
     pub places: HashMap<String, Place>,
     /// Whether numbers are in the other byte order than this machine's.
     pub swapped: bool,
+    /// What stands before a key in the name of an archive's entry.
+    pub folder: String,
     loaded: HashMap<(String, DType), Tensor>,
 }
 
 impl Storages {
     pub fn new(places: HashMap<String, Place>, swapped: bool) -> Storages {
-        Storages { places, swapped, loaded: HashMap::new() }
+        Storages { places, swapped, folder: String::new(), loaded: HashMap::new() }
+    }
+
+    /// The same, with what stands before a key in the name of an archive's entry.
+    pub fn in_folder(self, folder: String) -> Storages {
+        Storages { folder, ..self }
     }
 
     /// A tensor over its storage; one that shows other numbers than those in memory has memory of its own.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opforge_core::Strides;
 
@@ -19,6 +19,11 @@ pub struct TensorInfo {
     pub dtype: DType,
     /// Its layout within its storage.
     pub layout: Layout,
+    /// Where its storage is: an entry of the archive, or in a file that is none the storage's name. Tensors of one storage share the text,
+    /// as files may have many and a long name.
+    pub path: Arc<str>,
+    /// The number of elements of its storage.
+    pub storage_size: usize,
     stored: Stored,
 }
 
@@ -73,11 +78,21 @@ impl PthTensors {
             return Err(Error::format(FORMAT, format!("{}, expected a mapping of names to tensors", map.kind())));
         };
         let (mut names, mut infos) = (Vec::with_capacity(entries.len()), HashMap::with_capacity(entries.len()));
+        let mut paths = HashMap::new();
         for &(name, value) in entries {
             if let (Object::Text(name), Object::Tensor(stored)) = (pickle.object(name), pickle.object(value)) {
+                let storage = checkpoint.storage(stored)?;
+                let path = paths.entry(stored.storage).or_insert_with(|| checkpoint.path_of(storage)).clone();
                 let (shape, stride) = (Shape::from(stored.shape.clone()), Strides::from_vec(stored.stride.clone()));
                 let layout = Layout::new(shape, stride, stored.offset, FORMAT)?;
-                let info = TensorInfo { name: name.clone(), dtype: stored.dtype, layout, stored: stored.clone() };
+                let info = TensorInfo {
+                    name: name.clone(),
+                    dtype: stored.dtype,
+                    layout,
+                    path,
+                    storage_size: storage.len,
+                    stored: stored.clone(),
+                };
                 if infos.insert(name.clone(), info).is_none() {
                     names.push(name.clone());
                 }

@@ -22,7 +22,7 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use super::access::{Opened, Source};
 use super::bytes::Claim;
-use crate::{Context, DType, Device, Error, FileAccess, Result, Tensor};
+use crate::{DType, Device, Error, FileAccess, Result, Tensor};
 use header::Header;
 pub use save::{save, save_with_metadata, to_bytes};
 
@@ -217,7 +217,7 @@ impl MmapedSafetensors {
         let mut files = Vec::with_capacity(paths.len());
         let mut routes = HashMap::new();
         for (i, path) in paths.iter().enumerate() {
-            let file = MappedFile::open(&path).with_context(|| format!("opening {}", path.as_ref().display()))?;
+            let file = MappedFile::open(&path).map_err(|error| error.opening(&path))?;
             let header = Header::read(Source::Mapped(&file)).map_err(|e| e.context(path.as_ref().display()))?;
             routes.extend(header.names().map(|name| (name.to_owned(), i)));
             files.push((file, header));

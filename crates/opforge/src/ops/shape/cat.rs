@@ -108,7 +108,11 @@ impl Tensor {
         let Some(first) = tensors.first() else {
             return Err(Error::OpRequiresAtLeastOneTensor { op: "cat" });
         };
-        join(&tensors, dim.to_index(first.shape(), "cat")?)
+        let dim = dim.to_index(first.shape(), "cat")?;
+        match tensors.iter().find(|other| other.rank() != first.rank()) {
+            Some(other) => Err(Error::rank("cat", first.rank(), other.shape()).bt()),
+            None => join(&tensors, dim),
+        }
     }
 
     /// With zeros before and after the elements of a dimension.

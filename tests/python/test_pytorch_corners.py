@@ -334,3 +334,28 @@ def test_lp_pooling_at_the_ends_of_p_is_of_magnitudes(norm_type, values, gradien
         pooled = module(norm_type, 2)(window)
         assert pooled.view(-1)[0] == window.view(-1)[0].abs() and pooled.view(-1)[1:].eq(1).all()
     assert math.isnan(F.lp_pool1d(torch.tensor([[[math.nan, 1.0]]]), norm_type, 2))
+
+
+def test_numbers_that_no_element_can_be():
+    x = torch.tensor([2.0**70, 1.0])
+    for operation in (lambda: x == 2**70, lambda: x != 2**70, lambda: x * 2**100, lambda: 2**64 > x):
+        with pytest.raises(OverflowError, match="64 bits"):
+            operation()
+    with pytest.raises(TypeError, match="real numbers"):
+        float(torch.tensor(1j))
+    assert float(torch.tensor(2 + 0j)) == 2 and range(10)[torch.tensor(3, dtype=torch.uint8)] == 3
+    assert torch.tensor(2**63, dtype=torch.uint64).__index__() == 2**63
+
+
+def test_complex_functions_near_their_branch_points():
+    for function, exact, points in (
+        (torch.atanh, cmath.atanh, [-1 + 1e-4j, -1 - 1e-9j, -1.0015808 + 4.2981952e-05j, 1.5 + 0.1j, 1e160]),
+        (torch.atan, cmath.atan, [1e-5 + 1j, 9.670438565151509e-09 + 1.0000000025460987j]),
+        (torch.log, cmath.log, [1.0003872 - 0.0009220167j, 0.9999999987599643 + 9.9228e-09j, 3 + 4j]),
+    ):
+        found = function(torch.tensor(points, dtype=torch.complex128))
+        torch.testing.assert_close(found, torch.tensor([exact(z) for z in points]), rtol=1e-7, atol=0)
+    assert str(torch.sgn(torch.tensor([complex(-0.0, -0.0)])).tolist()) == "[0j]"
+    for z in (0.5j, -0.3 + 0.2j, 0.3 - 0.2j, 0.9 + 0.4j):
+        z = torch.tensor(z, dtype=torch.complex128, requires_grad=True)
+        assert torch.autograd.gradcheck(torch.atanh, (z,)) and torch.autograd.gradcheck(torch.log, (z,))

@@ -99,19 +99,24 @@ impl PyTensor {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(item(py, &self.tensor(py))?.to_f64())
+        match item(py, &self.tensor(py))? {
+            Scalar::Complex(_, im) if im != 0.0 => {
+                Err(PyTypeError::new_err("only real numbers can be converted to a float: see complex(), real and imag"))
+            }
+            number => Ok(number.to_f64()),
+        }
     }
 
     fn __int__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         py.get_type::<PyInt>().call1((self.item(py)?,)).map(Bound::unbind)
     }
 
-    fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
+    fn __index__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let tensor = self.tensor(py);
         let number = if tensor.elem_count() == 1 { Some(item(py, &tensor)?) } else { None };
         match number {
-            Some(Scalar::Int(i)) => Ok(i),
-            Some(Scalar::Bool(b)) => Ok(i64::from(b)),
+            Some(Scalar::Bool(b)) => binding::number(py, Scalar::Int(i64::from(b))),
+            Some(number @ (Scalar::Int(_) | Scalar::UInt(_))) => binding::number(py, number),
             _ => Err(PyTypeError::new_err("only integer tensors of a single element can be converted to an index")),
         }
     }

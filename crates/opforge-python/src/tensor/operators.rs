@@ -2,9 +2,10 @@
 #![allow(unsafe_op_in_unsafe_fn)] // what `#[pymethods]` makes of methods that a macro writes
 
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyNotImplemented;
+use pyo3::types::{PyInt, PyNotImplemented};
 
 use super::{PyTensor, numpy};
 use crate::binding::{Arguments, Entry, Form, entry, intercept};
@@ -30,8 +31,19 @@ fn apply<'py>(
         if let Some(result) = Arguments::pair(receiver, operand, |args| intercept::call_by_class(py, function, args)) {
             return result;
         }
+        refuse_large(operand)?;
         with_array(entry, left, right)?.unwrap_or_else(|| Ok(PyNotImplemented::get(py).to_owned().into_any().unbind()))
     })
+}
+
+/// Refuses an int that no element can be: Python would compare identities where nobody takes it.
+#[cold]
+fn refuse_large(operand: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_large = |int: &Bound<'_, PyInt>| int.extract::<i64>().is_err() && int.extract::<u64>().is_err();
+    match operand.cast::<PyInt>() {
+        Ok(int) if is_large(int) => Err(PyOverflowError::new_err("an int of more than 64 bits beside a tensor")),
+        _ => Ok(()),
+    }
 }
 
 const COMMUTATIVE: [&str; 5] = ["add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"];

@@ -67,10 +67,18 @@ impl Parts {
         Ok(Parts::new(choose(&f::isinf(x)?, &exp.re.affine(1.0, -1.0)?, &near)?, exp.im))
     }
 
-    /// `log |z| + i angle z`, times a factor.
+    /// `log |z| + i angle z`, times a factor. Where `|z|` is about 1, its logarithm is `log1p((m - 1) (m + 1) + n^2) / 2` of the larger part's magnitude `m` and
+    /// the smaller one's.
     pub fn log(&self, factor: f64) -> Result<Parts> {
         let angle = f::atan2((&self.im).into(), (&self.re).into())?;
-        let size = f::hypot((&self.re).into(), (&self.im).into())?.log()?;
+        let size = f::hypot((&self.re).into(), (&self.im).into())?;
+        let is_near = both(&f::gt((&size).into(), 0.5.into())?, &f::lt((&size).into(), 2.0.into())?)?;
+        let (x, y, one) = (self.re.abs()?, self.im.abs()?, size.ones_like()?);
+        // Elsewhere those of 1, so that no gradient is NaN.
+        let larger = choose(&is_near, &f::maximum((&x).into(), (&y).into())?, &one)?;
+        let smaller = choose(&is_near, &f::minimum((&x).into(), (&y).into())?, &one)?;
+        let excess = larger.affine(1.0, -1.0)?.mul(&larger.affine(1.0, 1.0)?)?.add(&smaller.sqr()?)?;
+        let size = choose(&is_near, &f::log1p(&excess)?.times(0.5)?, &size.log()?)?;
         Parts::new(size, angle).map(|part| part.times(factor))
     }
 
@@ -178,11 +186,15 @@ impl Parts {
         Ok(Parts::new(choose(&is_infinite, &re.zeros_like()?.affine(1.0, f64::INFINITY)?, &re)?, im))
     }
 
-    /// `log1p(4x / ((1 - x)^2 + y^2)) / 4 + i atan2(2y, (1 - x) (1 + x) - y^2) / 2`.
+    /// `s log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2y, (1 - x) (1 + x) - y^2) / 2` with the sign `s` of `x`.
     pub fn atanh(&self) -> Result<Parts> {
         let (x, y, is_infinite) = (&self.re, &self.im, self.is_infinite()?);
         let less = x.affine(-1.0, 1.0)?;
-        let re = f::log1p(&x.times(4.0)?.div(&less.sqr()?.add(&y.sqr()?)?)?)?.times(0.25)?;
+        let one = x.ones_like()?;
+        let sign = choose(&f::lt(x.into(), 0.0.into())?, &one.neg()?, &one)?;
+        let size = x.mul(&sign)?;
+        let apart = f::hypot((&size.affine(-1.0, 1.0)?).into(), y.into())?;
+        let re = f::log1p(&size.times(4.0)?.div(&apart)?.div(&apart)?)?.times(0.25)?.mul(&sign)?;
         let is_flat = either(&is_infinite, &both(&is_zero(x)?, &f::isnan(y)?)?)?;
         let re = choose(&is_flat, &signed(&x.zeros_like()?, x)?, &re)?;
         let below = less.mul(&x.affine(1.0, 1.0)?)?.sub(&y.sqr()?)?;
@@ -216,8 +228,9 @@ impl Parts {
         // Where the number is 0, parts of another, so that no gradient of `hypot` is NaN.
         let safe = Parts::new(choose(&is_flat, &self.re.ones_like()?, &self.re)?, self.im.clone());
         let size = f::hypot((&safe.re).into(), (&safe.im).into())?;
-        let sign = |part: &Tensor, safe: &Tensor| choose(&is_flat, &part.detach(), &safe.div(&size)?);
-        Ok(Parts::new(sign(&self.re, &safe.re)?, sign(&self.im, &safe.im)?))
+        let zeros = size.detach().zeros_like()?;
+        let sign = |safe: &Tensor| choose(&is_flat, &zeros, &safe.div(&size)?);
+        Ok(Parts::new(sign(&safe.re)?, sign(&safe.im)?))
     }
 
     /// `e^(w log z)`; 1 where `w` is 0, and else 0 where `z` is, if the real part of `w` is positive.

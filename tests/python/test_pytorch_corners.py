@@ -1,5 +1,6 @@
 """Corners of PyTorch's semantics: each row is a call and what PyTorch 2.15 gives for it."""
 
+import cmath
 import copy
 import math
 import pickle

@@ -216,3 +216,37 @@ def test_errors(call, error, words):
     with pytest.raises(error) as raised:
         call()
     assert words in str(raised.value)
+
+
+RELU_CELL = {"nonlinearity": "relu"}
+
+
+@pytest.mark.parametrize(("cell", "settings"), [(nn.RNNCell, {}), (nn.RNNCell, RELU_CELL), (nn.LSTMCell, {}), (nn.GRUCell, {})])
+def test_cells_have_second_derivatives(cell, settings):
+    torch.manual_seed(0)
+    module, x = cell(2, 3, dtype=torch.float64, **settings), torch.randn(2, 2, dtype=torch.float64)
+    names = [name for name, _ in module.named_parameters()]
+
+    def call(x, *weights):
+        return torch.func.functional_call(module, dict(zip(names, weights)), (x,))
+
+    inputs = tuple(t.detach().requires_grad_() for t in (x, *module.parameters()))
+    assert torch.autograd.gradcheck(call, inputs) and torch.autograd.gradgradcheck(call, inputs)
+
+
+@pytest.mark.parametrize(("cls", "settings"), [(nn.RNN, {"num_layers": 2}), (nn.LSTM, {"bidirectional": True}), (nn.GRU, {})])
+def test_layers_have_second_derivatives(cls, settings):
+    module, x, states = make(cls, **settings)
+    inputs = tuple(torch.from_numpy(t[:3, :1]).requires_grad_() for t in (x, *states))
+
+    def call(x, *states):
+        return module(x, states if cls is nn.LSTM else states[0])
+
+    assert torch.autograd.gradgradcheck(call, inputs)
+
+
+def test_halves_have_second_derivatives():
+    cell, x = nn.LSTMCell(2, 3, dtype=torch.bfloat16), torch.ones(2, 2, dtype=torch.bfloat16, requires_grad=True)
+    (grad,) = torch.autograd.grad(cell(x)[0].sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(grad.square().sum(), x)
+    assert second.dtype is torch.bfloat16 and second.isfinite().all()

@@ -118,8 +118,9 @@ fn problem(form: &Contract, inputs: &[&Meta], output: &Meta) -> Option<Problem> 
         }
         b = b.transpose(0, 1).ok()?;
     }
-    let dtype = output.dtype;
-    numbers(dtype, false).filter(|_| inputs.iter().all(|input| input.dtype == dtype))?;
+    let (dtype, result) = (inputs[0].dtype, output.dtype);
+    let is_kept = result == dtype || result == dtype.compute() && inputs.len() == 2;
+    numbers(dtype, false).filter(|_| is_kept && inputs.iter().all(|input| input.dtype == dtype))?;
     let rank = y.dims().len();
     let (lead, [rows, columns]) = (&y.dims()[..rank - 2], [y.dims()[rank - 2], y.dims()[rank - 1]]);
     let depth = *a.dims().last()?;
@@ -142,7 +143,7 @@ fn problem(form: &Contract, inputs: &[&Meta], output: &Meta) -> Option<Problem> 
     let of = |transposed, lead, next| Some(Matrix { transposed, lead: number(lead)?, next: i64::try_from(next).ok()? });
     Some(Problem {
         dtype,
-        result: dtype,
+        result,
         rows: number(rows)?,
         columns: number(columns)?,
         depth: number(depth)?,

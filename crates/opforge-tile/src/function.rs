@@ -44,6 +44,8 @@ pub trait BinaryFn: Copy + Send + Sync + 'static {
     /// For functions that some integers have no result of: the argument at fault and what it accepts, such as
     /// `("rhs", "divisors other than 0")`. The kernel fails when [`int_fails`](BinaryFn::int_fails) is true of any element.
     const INT_FAILURE: Option<(&'static str, &'static str)> = None;
+    /// Whether a number in the place of an operand of f16 or bf16 is one of f32, which they are computed in; else it is rounded to their dtype.
+    const WIDE_NUMBERS: bool = false;
     /// Roughly the picoseconds an element takes on one core, in the cache.
     const PICOSECONDS: usize = 100;
 

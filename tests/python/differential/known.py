@@ -35,7 +35,6 @@ KNOWN = [
     Known("ctc_loss", GRADIENT, "numbers", "the gradient of ctc_loss is the derivative"),
     Known("cholesky_(solve|inverse)", GRADIENT, "here -?0.0", "the triangle that is not read has no gradient"),
     Known("polar", GRADIENT, "numbers", "the gradient of polar is the derivative"),
-    Known("lstm|gru|rnn_tanh|rnn_relu", "second gradient", "recurrent_grad", "fused recurrences have one derivative"),
     Known(r"Tensor\.(byte|char|short|int|long|to|type)|.*scatter.*|.*copy.*|to_dtype", "value", "integers", "floats beyond an integer dtype become its nearest number", "float|complex"),
     Known("(nan)?median_dim|mode|kthvalue|topk|sort|argsort", "value|" + GRADIENT, "", "which of equal elements is named is free"),
     Known("msort", GRADIENT, "numbers", "which of equal elements has the gradient is free"),

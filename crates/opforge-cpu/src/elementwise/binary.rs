@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result, with_int};
+use opforge_core::{DType, Error, Meta, Result, Scalar, with_int};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
@@ -12,7 +12,7 @@ use super::float::{FloatMap, is_long, is_short, is_stored};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
-use opforge_tile::{BinaryFn, Float};
+use opforge_tile::{BinaryFn, Float, Number};
 
 use crate::simd::Integer;
 
@@ -91,6 +91,50 @@ pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &
         _ => return unsupported(),
     };
     Spec { op, step, widen, ps: F::PICOSECONDS, failure: F::INT_FAILURE }.kernel([a, b], output)
+}
+
+/// A function of two elements, of which the first (`LEFT`) or the second is a number.
+#[derive(Clone, Copy)]
+struct OfNumber<F, const LEFT: bool> {
+    f: F,
+    number: Number,
+}
+
+impl<F: BinaryFn, const LEFT: bool> FloatMap<1> for OfNumber<F, LEFT> {
+    const LONG: bool = is_long(F::PICOSECONDS);
+    const SHORT: bool = is_short(F::PICOSECONDS);
+    const STORED: bool = is_stored(F::PICOSECONDS);
+
+    #[inline(always)]
+    fn map<V: Float>(&self, [x]: [V; 1]) -> V {
+        let number = V::splat(self.number.to_f64());
+        if LEFT { self.f.float(number, x) } else { self.f.float(x, number) }
+    }
+}
+
+/// The kernel of a function of an element of f16 or bf16 and a number of f32, which is operand `position`, 0 or 1.
+///
+/// # Errors
+/// As [`binary()`]; for a function without [`BinaryFn::WIDE_NUMBERS`].
+pub fn binary_of_number<F: BinaryFn>(
+    op: &'static str,
+    f: F,
+    number: Scalar,
+    position: usize,
+    input: &Meta,
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
+    check_dtypes(op, input.dtype, &[output])?;
+    // A constant condition, so that only the code that can run is compiled.
+    if const { F::WIDE_NUMBERS } && matches!(input.dtype, DType::F16 | DType::BF16) {
+        let number = Number::from(number);
+        let (step, widen) = match position {
+            0 => Step::of_floats(OfNumber::<F, true> { f, number }, input.dtype),
+            _ => Step::of_floats(OfNumber::<F, false> { f, number }, input.dtype),
+        };
+        return Spec { op, step, widen, ps: F::PICOSECONDS, failure: None }.kernel([input], output);
+    }
+    Err(Error::UnsupportedDTypeForOp(input.dtype, op))
 }
 
 /// The step of complex numbers, for functions that have them.

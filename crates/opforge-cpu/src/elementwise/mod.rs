@@ -52,7 +52,7 @@ mod tile;
 mod unary;
 mod update;
 
-pub use binary::binary;
+pub use binary::{binary, binary_of_number};
 pub use bind::bind;
 pub use cast::cast;
 pub use choose::{fill, select};

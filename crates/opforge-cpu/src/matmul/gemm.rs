@@ -69,7 +69,7 @@ impl<T: Operand> Gemm<T> {
     /// The same, divided for a number of threads.
     pub fn with_threads(problem: Problem, threads: usize) -> Self {
         let (kernels, packing) = T::for_products();
-        let turned = packing.left.is_some() && problem.b.0 == 1 && 2 * problem.m <= problem.n;
+        let turned = !problem.wide && packing.left.is_some() && problem.b.0 == 1 && 2 * problem.m <= problem.n;
         let problem = if turned { problem.turned() } else { problem };
         let grid = Grid::choose(&problem, &kernels, threads, PACK);
         let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1);
@@ -139,7 +139,7 @@ impl<T: Operand> Gemm<T> {
             a: a.from(i, 0),
             b,
             bias: bias.map(|bias| bias.from(0, if self.turned { i } else { j })),
-            c: c.wrapping_add(place),
+            c: p.place(c, place),
             at,
             rows: grid.rows.min(p.m - i),
             then,

@@ -50,6 +50,8 @@ struct Vectors<T: Operand> {
     x_step: usize,
     bias: Option<(*const T, usize)>,
     y: *mut T,
+    /// Whether `y` holds sums as they are.
+    wide: bool,
     /// Where the sums go instead if they are those of a chunk; else null.
     totals: *mut Total<T>,
 }
@@ -79,11 +81,20 @@ impl<T: Operand> Gemv<T> {
         let a = Matrix { at: inputs[0].cast::<T>().wrapping_add(a), row: p.a.0, column: p.a.1 };
         let b = Matrix { at: inputs[1].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 };
         let bias = |step| p.bias.map(|s| (inputs[2].cast::<T>(), s * step));
-        let y = c.wrapping_add(batch * self.len);
+        let (y, wide) = (p.place(c, batch * self.len), p.wide);
         if p.m == 1 {
-            Vectors { matrix: b.transposed(), k: p.k, x: a.at, x_step: a.column, bias: bias(1), y, totals: null_mut() }
+            Vectors {
+                matrix: b.transposed(),
+                k: p.k,
+                x: a.at,
+                x_step: a.column,
+                bias: bias(1),
+                y,
+                wide,
+                totals: null_mut(),
+            }
         } else {
-            Vectors { matrix: a, k: p.k, x: b.at, x_step: b.row, bias: bias(0), y, totals: null_mut() }
+            Vectors { matrix: a, k: p.k, x: b.at, x_step: b.row, bias: bias(0), y, wide, totals: null_mut() }
         }
     }
 }
@@ -116,7 +127,7 @@ impl<T: Operand> Gemv<T> {
                 sums.iter_mut().zip(other).for_each(|(sum, &other)| T::Acc::join(sum, other));
             }
             for (j, &sum) in sums.iter().enumerate() {
-                *y.add(j) = T::narrow(T::Acc::of_total(sum).plus((*whole.get()).bias(j)));
+                (*whole.get()).write(j..j + 1, &[T::Acc::of_total(sum)]);
             }
         }
         Ok(())
@@ -288,7 +299,7 @@ impl<T: Operand> Vectors<T> {
     fn chunk(&self, terms: Range<usize>, totals: *mut Total<T>) -> Self {
         let matrix = self.matrix.from(0, terms.start);
         let x = self.x.wrapping_add(terms.start * self.x_step);
-        Vectors { matrix, k: terms.len(), x, x_step: self.x_step, bias: None, y: null_mut(), totals }
+        Vectors { matrix, k: terms.len(), x, x_step: self.x_step, bias: None, y: null_mut(), wide: false, totals }
     }
 
     /// Writes `n` elements of the vector from the `p`-th on.
@@ -312,7 +323,9 @@ impl<T: Operand> Vectors<T> {
         // SAFETY: `j` is one of the outputs that the caller gives, for which there is a sum, an element of the output and one of the bias.
         unsafe {
             // A loop of its own: with a look at the bias for each output there would be no vectors.
-            if self.bias.is_none() {
+            if self.wide {
+                sums.as_ptr().copy_to_nonoverlapping(self.y.cast::<T::Acc>().add(outputs.start), outputs.len());
+            } else if self.bias.is_none() {
                 for (j, sum) in outputs.zip(sums) {
                     *self.y.add(j) = T::narrow(*sum);
                 }

@@ -35,7 +35,8 @@ use tall::Tall;
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.
 ///
 /// Batch dimensions are equal (broadcast ones have stride 0), strides are free, the output is contiguous. `f16` and `bf16` are summed in
-/// `f32` and rounded once; integers wrap. A product over `k == 0` is zero. Results do not depend on the number of threads.
+/// `f32` and rounded once, or not at all if the output is of `f32`; integers wrap. A product over `k == 0` is zero. Results do not depend on the
+/// number of threads.
 ///
 /// # Errors
 /// Shape or dtype mismatch; bool and complex numbers.
@@ -71,11 +72,13 @@ fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn 
 }
 
 fn prepare<T: Operand>(problem: Problem) -> Arc<dyn HostKernel> {
-    let is_folded = fold::fits::<T>(&problem);
+    let is_folded = !problem.wide && fold::fits::<T>(&problem);
     if problem.batches() * problem.m * problem.n == 0 {
         Arc::new(Nothing)
     } else if problem.m == 1 || problem.n == 1 && !is_folded {
         Arc::new(Gemv::<T>::new(problem))
+    } else if problem.wide {
+        Arc::new(Gemm::<T>::new(problem))
     } else if problem.n > 1 && small::fits::<T>(&problem) {
         Arc::new(Small::<T>::new(problem))
     } else if is_folded || tall::fits::<T>(&problem) {

@@ -3,6 +3,8 @@
 use opforge_core::{Error, Meta, Result};
 use smallvec::SmallVec;
 
+use super::operand::Operand;
+
 /// One batch dimension: its length and how far a step moves each operand, in elements.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
@@ -23,12 +25,15 @@ pub(super) struct Problem {
     pub b: (usize, usize),
     /// The stride of the vector `[n]` that is added to each row of `c`.
     pub bias: Option<usize>,
+    /// Whether the output holds sums as they are, f32, of f16 or bf16. Then there is no bias.
+    pub wide: bool,
 }
 
 impl Problem {
     /// `a [.., m, k]` times `b [.., k, n]`, batch dimensions equal.
     pub fn matmul(op: &'static str, a: &Meta, b: &Meta, output: &Meta) -> Result<Self> {
-        check_dtypes(op, a, &[b, output])?;
+        let wide = output.dtype != a.dtype && output.dtype == a.dtype.compute();
+        check_dtypes(op, a, &[b, output][..if wide { 1 } else { 2 }])?;
         let ([a_batch @ .., m, k], [b_batch @ .., k2, n]) = (a.dims(), b.dims()) else {
             return Err(Error::shapes(op, a.shape(), b.shape(), "at least two dimensions each"));
         };
@@ -50,6 +55,7 @@ impl Problem {
             a: (*a_row, *a_column),
             b: (*b_row, *b_column),
             bias: None,
+            wide,
         };
         problem.collapse();
         Ok(problem)
@@ -83,6 +89,7 @@ impl Problem {
             a: (0, strides[rows.len()]),
             b: (w.layout.stride()[1], w.layout.stride()[0]),
             bias: bias.map(|b| b.layout.stride()[0]),
+            wide: false,
         };
         problem.collapse();
         Ok(problem)
@@ -141,6 +148,11 @@ impl Problem {
             b += i * dim.b;
         }
         (a, b)
+    }
+
+    /// Where an element of the output is.
+    pub fn place<T: Operand>(&self, c: *mut T, element: usize) -> *mut T {
+        if self.wide { c.cast::<T::Acc>().wrapping_add(element).cast() } else { c.wrapping_add(element) }
     }
 
     /// Multiplications in all; saturates.

@@ -262,6 +262,43 @@ fn halves_round_once() {
 }
 
 #[test]
+fn products_of_halves_may_keep_their_sums() {
+    fn check<T: Element + WithDType>(batches: usize, m: usize, k: usize, n: usize) {
+        let of = |dtype, dims: [usize; 3]| Meta::contiguous(dtype, dims);
+        let number = |i: usize| T::from_f64((i as f64 * 0.37).sin());
+        let (a, b): (Vec<T>, Vec<T>) =
+            ((0..batches * m * k).map(number).collect(), (0..batches * k * n).rev().map(number).collect());
+        let metas = [of(T::DTYPE, [batches, m, k]), of(T::DTYPE, [batches, k, n])];
+        let kernel = matmul("matmul", &metas[0], &metas[1], &of(DType::F32, [batches, m, n])).unwrap();
+        let mut got = vec![77f32; batches * m * n];
+        // SAFETY: the buffers have the metas' elements.
+        unsafe { kernel.run(&[a.as_ptr().cast(), b.as_ptr().cast()], &[got.as_mut_ptr().cast()]) }.unwrap();
+        for (e, &got) in got.iter().enumerate() {
+            let (batch, i, j) = (e / (m * n), e / n % m, e % n);
+            let term = |p: usize| a[(batch * m + i) * k + p].to_f64() * b[(batch * k + p) * n + j].to_f64();
+            let (sum, size) = (0..k).map(term).fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            assert!((f64::from(got) - sum).abs() <= 1e-6 * size, "{batches} {m} {k} {n} at {e}: {got}, not {sum}");
+        }
+    }
+    for isa in opforge_cpu::simd::Isa::supported() {
+        opforge_cpu::simd::with_isa(isa, || {
+            for (batches, m, k, n) in [
+                (1, 2, 3, 2),
+                (3, 1, 40, 70),
+                (2, 70, 40, 1),
+                (2, 1, 9000, 1),
+                (1, 300, 20, 9),
+                (2, 30, 600, 100),
+                (1, 8, 0, 8),
+            ] {
+                check::<f16>(batches, m, k, n);
+                check::<bf16>(batches, m, k, n);
+            }
+        });
+    }
+}
+
+#[test]
 fn refusals() {
     let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let f = |dims: &[usize]| Meta::contiguous(DType::F32, dims);

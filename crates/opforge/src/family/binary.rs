@@ -77,6 +77,10 @@ impl Pair<'_, '_> {
             None => self.ctx.input(side as usize),
         }
     }
+    /// The operand as it was given, if it is a real number.
+    pub fn number(&self, side: Side) -> Option<Scalar> {
+        self.scalar.filter(|(scalar, at)| *at == side && scalar.as_real().is_some()).map(|(scalar, _)| scalar)
+    }
     /// The left operand.
     pub fn lhs(&self) -> Result<Tensor> {
         self.operand(Side::Left)

@@ -28,7 +28,7 @@ pub use draw::{Distribution, DrawOp, draw};
 pub(crate) use draw::{draw_like, drawn_axes, next_key};
 pub(crate) use order::{in_order_of, in_rows, like_first, result_layout};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float, unary_promoted};
-pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair, promote_all};
+pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, is_half, pair, promote_all};
 pub use plain::Plain;
 pub(crate) use plain::outputs;
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};

@@ -8,6 +8,7 @@ use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Un
 use crate::arguments::{Operand, Rules, default_dtype};
 use crate::dispatch::{Out, dispatch_to, dispatch1, journey};
 use crate::operator::Operator;
+use crate::ops::pointwise::to_dtype::ToDType;
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// Applies a binary function.
@@ -23,11 +24,26 @@ pub fn binary_to<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, 
         return complex_binary(f, a, b, rules);
     }
     match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) if F::WIDE_NUMBERS && rules.promote && has_wide_number(a, b) => {
+            let wide = |t: &Tensor| t.to_dtype(DType::F32);
+            let result = two_tensors(F::NAME, &BinaryOp(f), &wide(a)?, &wide(b)?, rules, None)?;
+            dispatch_to(&ToDType { dtype: a.dtype() }, &[&result], out)
+        }
         (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules, out),
         (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules, out),
         (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules, out),
         (Operand::Scalar(s), b) => binary_to(f, (&number::<F>(s, rules)?).into(), b, rules, out),
     }
+}
+
+/// Whether the second tensor is a number that gives way to the first one's f16 or bf16, and would be rounded to it.
+fn has_wide_number(a: &Tensor, b: &Tensor) -> bool {
+    is_half(a.dtype()) && a.rank() > 0 && b.rank() == 0 && b.dtype() != a.dtype()
+}
+
+/// Whether the dtype is one of the floats of 16 bits, which are computed in f32.
+pub(crate) fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// A number of two as a tensor, where PyTorch takes two.

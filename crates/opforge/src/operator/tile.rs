@@ -9,7 +9,7 @@ use opforge_runtime::HostKernel;
 use opforge_tile::{BinaryFn, CompareFn, TernaryFn, TestFn, UnaryFn, UpdateFn};
 use opforge_trace::{Arithmetic, Expression};
 
-use crate::{Meta, Result};
+use crate::{Error, Meta, Result};
 
 /// A tile function of any type, perhaps with a number as one of two operands.
 pub struct Tile {
@@ -27,6 +27,20 @@ trait TileFn: Send + Sync {
     /// Where some elements of a dtype have no result: the argument, and what is accepted of it.
     fn failure(&self, _dtype: DType) -> Option<(&'static str, &'static str)> {
         None
+    }
+    /// Whether a number in the place of an operand of a dtype is one of the wider dtype that is computed in; else it is rounded.
+    fn has_wide_numbers(&self, _dtype: DType) -> bool {
+        false
+    }
+    /// The CPU's kernel over one operand and such a number, which is the first or the second (0 or 1).
+    fn kernel_of_number(
+        &self,
+        op: &'static str,
+        _number: (usize, Scalar),
+        operand: &Meta,
+        _output: &Meta,
+    ) -> Result<Arc<dyn HostKernel>> {
+        Err(Error::UnsupportedDTypeForOp(operand.dtype, op))
     }
 }
 
@@ -67,7 +81,8 @@ impl Tile {
         Self::of(Select)
     }
 
-    /// The same function of two elements, of which the first or the second (0 or 1) is always this number.
+    /// The same function of two elements, of which the first or the second (0 or 1) is always this number: one of the elements' dtype, or, where the
+    /// function has [`BinaryFn::WIDE_NUMBERS`], of that which they are computed in.
     pub fn with_number(self, number: Scalar, position: usize) -> Self {
         Tile { number: Some((position, number)), ..self }
     }
@@ -79,7 +94,8 @@ impl Tile {
             return self.function.trace(inputs, arithmetic.into());
         };
         let &[dtype] = inputs else { return None };
-        Some(self.function.trace(&[dtype, dtype], arithmetic.into())?.bind(position, rounded(number, dtype)))
+        let number = if self.function.has_wide_numbers(dtype) { number } else { rounded(number, dtype) };
+        Some(self.function.trace(&[dtype, dtype], arithmetic.into())?.bind(position, number))
     }
 
     /// Whether some elements of a dtype have no result, so that the kernel fails.
@@ -100,6 +116,9 @@ impl Tile {
         let mut operands =
             inputs.iter().map(|input| stretched(op, input, outputs[0])).collect::<Result<Vec<Meta>>>()?;
         let dtype = inputs[0].dtype;
+        if let Some(number) = self.number.filter(|_| self.function.has_wide_numbers(dtype)) {
+            return self.function.kernel_of_number(op, number, &operands[0], outputs[0]);
+        }
         if let Some((position, _)) = self.number {
             operands.insert(position, stretched(op, &Meta::contiguous(dtype, ()), outputs[0])?);
         }
@@ -152,6 +171,18 @@ impl<F: BinaryFn> TileFn for Binary<F> {
     }
     fn failure(&self, dtype: DType) -> Option<(&'static str, &'static str)> {
         F::INT_FAILURE.filter(|_| !dtype.is_float())
+    }
+    fn has_wide_numbers(&self, dtype: DType) -> bool {
+        F::WIDE_NUMBERS && matches!(dtype, DType::F16 | DType::BF16)
+    }
+    fn kernel_of_number(
+        &self,
+        op: &'static str,
+        (position, number): (usize, Scalar),
+        operand: &Meta,
+        output: &Meta,
+    ) -> Result<Arc<dyn HostKernel>> {
+        elementwise::binary_of_number(op, self.0, number, position, operand, output)
     }
 }
 

@@ -29,7 +29,7 @@ catalogue! {
     pointwise {
         abs, acos, acosh, add, addcdiv, addcmul, affine, angle, asin, asinh, atan, atan2, atanh, binary_cross_entropy, bitwise_and, bitwise_left_shift, bitwise_or,
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
-        exp_times, expm1, floor, floor_divide, fmax, fmin, fmod, frac, frexp, gcd, ge, gelu, gt, hardshrink, hardsigmoid, hardswish,
+        exp_times, expm1, floor, floor_divide, fmax, fmin, fmod, frac, frexp, gcd, ge, gelu, glu, gt, hardshrink, hardsigmoid, hardswish,
         heaviside, huber_loss, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
         logical_xor, logit, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, prelu, recip, relu,

@@ -5,6 +5,7 @@ mod complex;
 mod destination;
 mod float8;
 mod functions;
+mod halves;
 mod indexing;
 mod quantized;
 mod recurrent;

@@ -1,5 +1,6 @@
 //! Recurrent layers: against single steps of their cells, with gradients against differences.
 
+use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::Array;
 use opforge::functional as f;
 use opforge::{DType, Device, ErrorKind, Result, Tensor};
@@ -48,7 +49,22 @@ fn by_steps(x: &Tensor, first: &[Tensor], params: &[Tensor], step: Step) -> Resu
 type Layer<'a> = dyn Fn(&Tensor, &[Tensor], &[Tensor]) -> Result<Tensor> + 'a;
 type Whole = fn(&Tensor, &[Tensor], &[Tensor]) -> Result<Tensor>;
 
-/// Results and gradients of the whole are those of the steps.
+/// The gradients of the sum of all gradients' squares, and of theirs again.
+fn higher(y: &Tensor, all: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let (mut total, mut found) = (y.mul(&numbers(y.dims(), 0.2))?.sum_all()?, Vec::new());
+    for create_graph in [true, true, false] {
+        let options = BackwardOptions { create_graph, ..BackwardOptions::default() };
+        let grads = grad(&[(total, None)], all, options)?;
+        let grads = grads.into_iter().zip(all).map(|(grad, x)| grad.map_or_else(|| x.zeros_like(), Ok));
+        let grads = grads.collect::<Result<Vec<_>>>()?;
+        let sums = grads.iter().map(|t| t.sqr()?.sum_all()).collect::<Result<Vec<_>>>()?;
+        total = Tensor::stack(&sums, 0)?.sum_all()?;
+        found.extend(grads.iter().map(Tensor::detach));
+    }
+    Ok(found)
+}
+
+/// Results and gradients of the whole, up to the third, are those of the steps.
 fn check(gates: usize, states: usize, whole: Whole, step: Step) -> Result<()> {
     let (steps, batch, width, hidden) = SIZES;
     let run = |by: &Layer<'_>| -> Result<Vec<Vec<f64>>> {
@@ -61,7 +77,8 @@ fn check(gates: usize, states: usize, whole: Whole, step: Step) -> Result<()> {
         let grads = y.mul(&numbers(y.dims(), 0.2))?.sum_all()?.backward()?;
         let values = |t: &Tensor| t.flatten_all()?.to_vec1::<f64>();
         let found = all.iter().map(|t| values(grads.get(t).expect("a gradient")));
-        [values(&y)].into_iter().chain(found).collect()
+        let higher = higher(&by(&x, &first, &params)?, &all)?;
+        [values(&y)].into_iter().chain(found).chain(higher.iter().map(values)).collect()
     };
     let (got, want) = (run(&whole)?, run(&|x, first, params| by_steps(x, first, params, step))?);
     for (i, (got, want)) in got.iter().zip(&want).enumerate() {

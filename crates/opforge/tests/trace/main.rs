@@ -14,8 +14,9 @@ use compiled::{Library, Source};
 use cores::found_in;
 use numbers::{Buffer, places};
 use opforge::declaration::{Array, Content};
-use opforge::family::{Unary, UnaryOp};
+use opforge::family::{Binary, Side, Unary, UnaryOp, WithScalar};
 use opforge::operator::{Lowering, Metas, Operator};
+use opforge::ops::pointwise::{add, div, floor_divide, mul, pow};
 use opforge::ops::pointwise::{gelu, hardswish, relu, sigmoid, silu, tanh, to_dtype::ToDType};
 use opforge::registry::{operators, register};
 use opforge::{DType, Meta, Scalar};
@@ -105,7 +106,24 @@ fn cases(source: &mut Source) -> Vec<Case> {
         }
     }
     add_slopes(&mut cases, source);
+    add_numbers(&mut cases, source);
     cases
+}
+
+/// Functions with a number that f16 and bf16 do not hold: rounded, or one of f32.
+fn add_numbers(cases: &mut Vec<Case>, source: &mut Source) {
+    fn with_number<F: Binary>(cases: &mut Vec<Case>, source: &mut Source, f: F) {
+        for (side, dtype) in
+            [Side::Left, Side::Right].into_iter().flat_map(|side| [(side, DType::F16), (side, DType::BF16)])
+        {
+            add(cases, source, &WithScalar { f, scalar: Scalar::Float(0.3), side }, &[dtype], &[]);
+        }
+    }
+    with_number(cases, source, add::Add);
+    with_number(cases, source, div::Div);
+    with_number(cases, source, floor_divide::FloorDivide);
+    with_number(cases, source, mul::Mul);
+    with_number(cases, source, pow::Pow);
 }
 
 /// What an operator lowers to for inputs of the arrays' shapes, with the outputs' metas; none where it refuses them.

@@ -214,7 +214,7 @@ impl<T: Operand> Part<'_, T> {
         (from..end).step_by(*depth).map(block).collect()
     }
 
-    /// Rounds sums of so many rows and columns, of which the first are given, to their places.
+    /// Rounds, unless the output holds sums, those of so many rows and columns, of which the first are given, to their places.
     ///
     /// # Safety
     /// The sums are `row` apart, and the places the part's alone.
@@ -233,8 +233,11 @@ impl<T: Operand> Part<'_, T> {
                 turn(*packing, Matrix { at: sums.cast_const(), row, column: 1 }, [rows, columns], to, problem.m)?;
             } else {
                 for i in 0..rows {
-                    let to = self.c.add((first + i) * problem.n + start);
-                    (packing.narrow)(sums.add(i * row), to, columns);
+                    let (sums, to) = (sums.add(i * row), problem.place(self.c, (first + i) * problem.n + start));
+                    match problem.wide {
+                        true => sums.copy_to_nonoverlapping(to.cast(), columns),
+                        false => (packing.narrow)(sums, to, columns),
+                    }
                 }
             }
         }

@@ -220,11 +220,13 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
     }
     let axis = f::existing_dim(OP, input, dim)? as i64;
     let others: Vec<i64> = (0..input.rank() as i64).filter(|&d| d != axis).collect();
+    let dtype = input.dtype();
+    let input = &if is_half(dtype) { input.to_dtype(DType::F32)? } else { input.clone() };
     let norm = vector_norm(input, p, Some(&others), true, None)?;
     // As PyTorch has it, a little less than the quotient.
     let scaled = norm.affine(1.0, 1e-7)?.recip()?.affine(maxnorm, 0.0)?;
     let factor = f::where_cond(&f::gt((&norm).into(), maxnorm.into())?, (&scaled).into(), 1.0.into())?;
-    f::mul(input.into(), (&factor).into())
+    f::mul(input.into(), (&factor).into())?.to_dtype(dtype)
 }
 
 /// What a function makes of the singular values of the matrices in two dimensions.

@@ -5,7 +5,7 @@ use crate::ops::pointwise::clamp::{limited, whole_for};
 use crate::ops::pointwise::elu::Elu;
 use crate::ops::prelude::*;
 
-functions! { celu, selu, hardtanh, relu6, tanhshrink, glu, softmin, gumbel_softmax }
+functions! { celu, selu, hardtanh, relu6, tanhshrink, softmin, gumbel_softmax }
 
 /// `x` where it is positive, else `alpha * (exp(x / alpha) - 1)`: [`elu`](fn@crate::functional::elu) with a slope of 1 at 0 for any alpha.
 ///
@@ -74,28 +74,6 @@ pub fn relu6(input: &Tensor) -> Result<Tensor> {
 #[python(nn)]
 pub fn tanhshrink(input: &Tensor) -> Result<Tensor> {
     f::sub(input.into(), (&f::tanh(input)?).into(), Scalar::Int(1))
-}
-
-/// The first half of a dimension times the sigmoid of the second. Source: Dauphin and others, "Language Modeling with Gated Convolutional
-/// Networks" (2016).
-///
-/// # Errors
-/// For a dimension of odd length.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[4f32, 0.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::glu(&x, -1)?.to_vec1::<f32>()?, [2.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(dim = -1)]
-#[python(nn)]
-pub fn glu(input: &Tensor, dim: i64) -> Result<Tensor> {
-    ensure(input.rank() > 0, || f::no_dims(OP))?;
-    let dim = opforge_core::normalize_dim(dim, input.rank(), OP)?;
-    let len = input.dims()[dim];
-    ensure(len.is_multiple_of(2), || wrong_shape(OP, "input", input.shape(), format!("dim {dim} of even length")))?;
-    input.narrow(dim, 0, len / 2)?.mul(&input.narrow(dim, len / 2, len / 2)?.sigmoid()?)
 }
 
 /// Softmax of the negated input.

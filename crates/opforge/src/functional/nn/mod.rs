@@ -16,8 +16,11 @@ mod pool_adaptive;
 mod pool_fractional;
 mod pool_places;
 mod recurrent;
+mod recurrent_gradient;
 mod resize;
 mod shuffles;
+
+pub(crate) use recurrent_gradient::recurrent_gradient;
 
 subject! {
     activations, bags, conv, ctc, dropouts, grid, image_blocks, instance_norm, loss, loss_margin, pool, pool_adaptive,

@@ -60,11 +60,47 @@ impl Plain for MatMul {
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let grad = ctx.grad(0)?;
-        let a = ctx.when(0, || sum_to(&product(&grad, &ctx.input(1)?.t()?)?, ctx.input_meta(0).shape()))?;
-        let b = ctx.when(1, || sum_to(&product(&ctx.input(0)?.t()?, &grad)?, ctx.input_meta(1).shape()))?;
-        Ok(smallvec![a, b])
+        gradients(ctx, &ctx.grad(0)?)
     }
+}
+
+/// The operator of a product that more is done with before it is rounded: as [`MatMul`], but f32 of f16 and bf16.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
+pub(crate) struct WideMatMul;
+
+impl Plain for WideMatMul {
+    const NAME: &'static str = MatMul::NAME;
+    const INPUTS: usize = MatMul::INPUTS;
+    const SAVES: Saves = MatMul::SAVES;
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let mut metas = Plain::infer(&MatMul, inputs)?;
+        metas.iter_mut().for_each(|meta| meta.dtype = meta.dtype.compute());
+        Ok(metas)
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        Plain::axes(&MatMul, inputs)
+    }
+
+    fn linearity(&self) -> Linearity {
+        Linearity::InEach
+    }
+
+    fn form(&self) -> Lowering {
+        Lowering::Contract(Contract::Product)
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        gradients(ctx, &ctx.grad(0)?.to_dtype(ctx.input_meta(0).dtype)?)
+    }
+}
+
+/// Those of both factors, from that of their product in their dtype.
+fn gradients(ctx: &Backward<'_>, grad: &Tensor) -> Result<Grads> {
+    let a = ctx.when(0, || sum_to(&product(grad, &ctx.input(1)?.t()?)?, ctx.input_meta(0).shape()))?;
+    let b = ctx.when(1, || sum_to(&product(&ctx.input(0)?.t()?, grad)?, ctx.input_meta(1).shape()))?;
+    Ok(smallvec![a, b])
 }
 
 #[track_caller]
@@ -98,7 +134,7 @@ fn product_to(a: &Tensor, b: &Tensor, out: Out<'_>) -> Result<Tensor> {
 /// ```
 #[function(out)]
 #[python(torch, method, linalg)]
-#[operator(DTypes::NUMERIC, samples, MatMul)]
+#[operator(DTypes::NUMERIC, samples, MatMul, WideMatMul)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     matmul_to(input, other, out)
 }
@@ -164,10 +200,10 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |a: &[usize], b: &[usize], out: &[usize]| {
+    fn sample(op: impl Operator + Clone, a: &[usize], b: &[usize], out: &[usize]) -> Sample {
         let out = out.to_vec();
         let inputs = vec![Array::spread(a, -2.0..2.0), Array::spread(b, -2.0..2.0)];
-        Sample::new(MatMul, inputs, move |x| {
+        Sample::new(op, inputs, move |x| {
             let k = x[0].shape[x[0].shape.len() - 1];
             Array::from_fn(&out, |index| {
                 let (lead, [i, j]) = (&index[..index.len() - 2], [index[index.len() - 2], index[index.len() - 1]]);
@@ -175,11 +211,12 @@ fn samples() -> Vec<Sample> {
                 (0..k).map(|l| at(&x[0], i, l) * at(&x[1], l, j)).sum()
             })
         })
-    };
+    }
     vec![
-        sample(&[3, 4], &[4, 2], &[3, 2]),
-        sample(&[2, 3, 4], &[2, 4, 5], &[2, 3, 5]),
-        sample(&[2, 1, 3, 4], &[3, 4, 1], &[2, 3, 3, 1]),
-        sample(&[1, 3], &[3, 1], &[1, 1]),
+        sample(MatMul, &[3, 4], &[4, 2], &[3, 2]),
+        sample(MatMul, &[2, 3, 4], &[2, 4, 5], &[2, 3, 5]),
+        sample(MatMul, &[2, 1, 3, 4], &[3, 4, 1], &[2, 3, 3, 1]),
+        sample(MatMul, &[1, 3], &[3, 1], &[1, 1]),
+        sample(WideMatMul, &[2, 3, 4], &[4, 5], &[2, 3, 5]),
     ]
 }

@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::{self, CellKind};
 
-use crate::functional::{Layers, run};
+use crate::functional::{Layers, recurrent_gradient, run};
 use crate::ops::prelude::*;
 
 /// One layer over a sequence in one direction: the input's gates `[steps, batch, gates hidden]`, the state's weight `[gates hidden, hidden]` and
@@ -16,7 +16,7 @@ pub struct Recurrent {
     pub reverse: bool,
 }
 
-/// The gradient of [`Recurrent`].
+/// The gradient of [`Recurrent`], where it need not be differentiated again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct RecurrentGrad(Recurrent);
 
@@ -73,22 +73,24 @@ impl Operator for Recurrent {
         Ok(Lowering::Recurrent(forms::Recurrent { cell: self.cell, reverse: self.reverse, gradient: false }))
     }
 
-    fn differentiable_outputs(&self) -> u32 {
-        (1 << self.states()) - 1
-    }
-
     fn saves(&self) -> Saves {
         Saves { inputs: 0b11010, outputs: u32::MAX }
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (y, first, weight) = (ctx.output(0)?, ctx.input(3)?, ctx.input(1)?);
-        let mut inputs =
-            vec![ctx.output(self.states())?, y.clone(), first.clone(), weight.clone(), ctx.grad(0)?.contiguous()?];
+        let saved = ctx.output(self.states())?;
+        let mut inputs = vec![saved, y.clone(), first.clone(), weight.clone(), ctx.grad(0)?.contiguous()?];
         if self.cell.has_cell() {
             inputs.extend([ctx.output(1)?, ctx.input(4)?, ctx.grad(1)?.contiguous()?]);
         }
-        let grads = dispatch(&RecurrentGrad(self.clone()), &inputs.iter().collect::<Vec<_>>())?;
+        // Gradients of what is saved come from gradients by operators.
+        let of_saved = ctx.grad_opt(self.states());
+        let grads = if is_grad_enabled() || of_saved.is_some() {
+            recurrent_gradient(self.cell, self.reverse, &inputs, of_saved)?
+        } else {
+            dispatch(&RecurrentGrad(self.clone()), &inputs.iter().collect::<Vec<_>>())?
+        };
         let by_state = grads[1].flatten(0, 1)?;
         let by_weight = ctx.when(1, || by_state.t()?.matmul(&self.before(&y, &first)?.flatten(0, 1)?))?;
         let by_bias = ctx.when(2, || by_state.sum(0))?;
@@ -138,8 +140,6 @@ impl Operator for RecurrentGrad {
 /// hidden and cell states. `hx` holds the first ones, `[layers directions, batch, hidden]`. `params` holds, for each layer and direction, the
 /// weights of input and state and, with `has_biases`, their biases, gates in the order input, forget, cell, output. Between layers `dropout`
 /// applies while training.
-///
-/// The gradient cannot be differentiated again.
 ///
 /// # Errors
 /// For shapes that do not go together, and dtypes other than floats.
@@ -192,8 +192,7 @@ fn samples() -> Vec<Sample> {
         let own = |from: usize, to: usize| x[from..to].iter().map(|&t| t.clone()).collect::<Vec<_>>();
         Ok(lstm(x[0], &own(1, 3), &own(3, 7), true, 1, 0.0, false, false, false)?.0)
     };
-    // The gradient has no gradient of its own.
-    vec![Sample::composed("lstm", call, inputs, reference).rough()]
+    vec![Sample::composed("lstm", call, inputs, reference)]
 }
 
 /// Step by step, unit by unit.

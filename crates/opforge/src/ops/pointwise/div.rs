@@ -9,6 +9,7 @@ pub struct Div;
 
 impl BinaryFn for Div {
     const INT: bool = true;
+    const WIDE_NUMBERS: bool = true;
     const COMPLEX: bool = true;
     const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("divisor", "divisors other than 0"));
 
@@ -44,11 +45,20 @@ impl Binary for Div {
     const READS: [Saves; 2] = [Saves::inputs([1]), Saves::INPUTS];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let slope = pair.grad()?.broadcast_div(&conj(&pair.rhs()?)?)?;
-        match side {
-            Side::Left => Ok(slope),
-            Side::Right => slope.broadcast_mul(&conj(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?)?.neg(),
+        let grad = pair.grad()?;
+        if let (Side::Left, Some(number)) = (side, pair.number(Side::Right)) {
+            return binary(Div, (&grad).into(), number.into(), Rules::BROADCAST);
         }
+        let rhs = pair.rhs()?;
+        let slope = grad.broadcast_div(&conj(&rhs)?)?;
+        if side == Side::Left {
+            return Ok(slope);
+        }
+        let quotient = match pair.number(Side::Left) {
+            Some(number) => binary(Div, number.into(), (&rhs).into(), Rules::BROADCAST)?,
+            None => pair.lhs()?.broadcast_div(&rhs)?,
+        };
+        slope.broadcast_mul(&conj(&quotient)?)?.neg()
     }
 
     fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -76,8 +86,20 @@ pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Resul
     match rounding_mode {
         None => binary_float(Div, input, other, out),
         Some("floor") => crate::functional::floor_divide(input, other),
-        Some("trunc") => crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?),
+        Some("trunc") => truncated(input, other),
         Some(mode) => Err(Error::value(OP, "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
+    }
+}
+
+/// The quotient without its fraction; that of f16 or bf16 and a number is not rounded before.
+#[track_caller]
+fn truncated(input: Operand, other: Operand) -> Result<Tensor> {
+    let quotient = |input: Operand| crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?);
+    match (input, other) {
+        (Operand::Tensor(x), Operand::Scalar(by)) if is_half(x.dtype()) && by.as_real().is_some() => {
+            quotient((&x.to_dtype(DType::F32)?).into())?.to_dtype(x.dtype())
+        }
+        _ => quotient(input),
     }
 }
 

@@ -8,6 +8,7 @@ pub struct FloorDivide;
 
 impl BinaryFn for FloorDivide {
     const INT: bool = true;
+    const WIDE_NUMBERS: bool = true;
     const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("divisor", "divisors other than 0"));
     const PICOSECONDS: usize = 400;
 

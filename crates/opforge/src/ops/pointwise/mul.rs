@@ -9,6 +9,7 @@ pub struct Mul;
 
 impl BinaryFn for Mul {
     const INT: bool = true;
+    const WIDE_NUMBERS: bool = true;
     const BOOL: bool = true;
     const COMPLEX: bool = true;
 
@@ -37,9 +38,11 @@ impl Binary for Mul {
     const READS: [Saves; 2] = [Saves::inputs([1]), Saves::inputs([0])];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        match side {
-            Side::Left => pair.grad()?.broadcast_mul(&conj(&pair.rhs()?)?),
-            Side::Right => pair.grad()?.broadcast_mul(&conj(&pair.lhs()?)?),
+        let grad = pair.grad()?;
+        match (side, pair.number(side.other())) {
+            (_, Some(number)) => binary(Mul, (&grad).into(), number.into(), Rules::BROADCAST),
+            (Side::Left, None) => grad.broadcast_mul(&conj(&pair.rhs()?)?),
+            (Side::Right, None) => grad.broadcast_mul(&conj(&pair.lhs()?)?),
         }
     }
 

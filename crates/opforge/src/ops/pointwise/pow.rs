@@ -38,6 +38,11 @@ impl Binary for Pow {
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         match side {
             Side::Left => {
+                if let Some(exponent) = pair.number(Side::Right).filter(|exponent| exponent.to_f64() != 0.0) {
+                    let less = Scalar::Float(exponent.to_f64() - 1.0);
+                    let power = pow((&pair.lhs()?).into(), less.into())?;
+                    return pair.grad()?.mul(&f::mul((&power).into(), exponent.into())?);
+                }
                 let exponent = pair.rhs()?;
                 let slope = exponent.broadcast_mul(&pair.lhs()?.broadcast_pow(&exponent.affine(1.0, -1.0)?)?)?;
                 // 0^-1 times an exponent of 0 would be NaN; a constant's slope is 0.

@@ -24,11 +24,18 @@ impl UnaryFn for Softplus {
 
 impl Unary for Softplus {
     const NAME: &'static str = "softplus";
+    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let scaled = ctx.input(0)?.affine(self.beta.to_f64(), 0.0)?;
         let slope = scaled.gt(self.threshold.to_f64())?.where_cond(&scaled.ones_like()?, &scaled.sigmoid()?)?;
         ctx.grad(0)?.mul(&slope)
+    }
+
+    #[inline(always)]
+    fn slope<V: Float>(self, x: V) -> V {
+        let scaled = x * V::splat(self.beta.to_f64());
+        V::select(scaled.gt(V::splat(self.threshold.to_f64())), V::splat(1.0), math::sigmoid(scaled))
     }
 }
 

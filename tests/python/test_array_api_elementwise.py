@@ -220,6 +220,46 @@ def test_clip_integers(dtype):
     assert_same(xp.clip(ours(x), max=ours(x[::-1].copy())), np.minimum(x, x[::-1]))
 
 
+@pytest.mark.parametrize("dtype", INTS)
+def test_integers_that_the_dtype_does_not_have(dtype):
+    """Comparisons know their order, `clip` is not limited by them, functions of floats count them as floats; others refuse them."""
+    info = np.iinfo(dtype)
+    x = np.asarray([info.min, 1, info.max], dtype)
+    for beyond in (info.min - 1, info.max + 1, -(2**100), 2**100):
+        for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"):
+            assert_same(getattr(xp, name)(ours(x), beyond), getattr(np, name)(x, beyond), None, (name, beyond))
+            assert_same(getattr(xp, name)(beyond, ours(x)), getattr(np, name)(beyond, x), None, (name, beyond))
+        for name in ("logical_and", "logical_or", "logical_xor"):
+            assert_same(getattr(xp, name)(ours(x), beyond), getattr(np, name)(x, True), None, (name, beyond))
+        assert_same(xp.divide(ours(x), beyond), (x / float(beyond)).astype("float32"), 1e-6)
+        for name in ("add", "subtract", "multiply", "floor_divide", "remainder", "pow", "maximum", "minimum", "bitwise_and", "bitwise_left_shift"):
+            with pytest.raises(OverflowError, match=f"{name}: integer {beyond}, expected one of opforge.{dtype}"):
+                getattr(xp, name)(ours(x), beyond)
+    assert_same(xp.clip(ours(x), info.min - 1, 1), np.clip(x, info.min - 1, 1))
+    assert_same(xp.clip(ours(x), 1, info.max + 1), np.clip(x, 1, info.max + 1))
+    assert_same(xp.clip(ours(x), info.min - 1, info.max + 1), x)
+    for limits in ((info.max + 1, None), (None, info.min - 1), (info.min - 1, info.min - 1)):
+        with pytest.raises(OverflowError, match="clip"):
+            xp.clip(ours(x), *limits)
+
+
+@pytest.mark.parametrize("scalar", [-1, np.int64(-1), 256])
+def test_integers_that_uint8_does_not_have_elsewhere(scalar):
+    x = np.asarray([1, 255], "uint8")
+    for invert in (False, True):
+        assert_same(xp.isin(ours(x), scalar, invert=invert), np.isin(x, scalar, invert=invert))
+    assert_same(xp.searchsorted(ours(x), scalar), np.searchsorted(x, scalar))
+    for call in (lambda: xp.add(ours(x), scalar), lambda: xp.where(ours(x > 1), ours(x), scalar)):
+        with pytest.raises(OverflowError):
+            call()
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_the_sign_of_complex_zeros_is_0(dtype):
+    zeros = numpy_of(xp.sign(ours(grid_of(np.asarray([0.0, -0.0]), dtype))))
+    assert not (zeros.any() or np.signbit(zeros.real).any() or np.signbit(zeros.imag).any())
+
+
 def test_results_have_memory_of_their_own():
     x = xp.asarray([1.0, 2.0])
     for copied in (xp.clip(x), xp.positive(x), xp.astype(x, x.dtype), xp.asarray(x, copy=True), xp.reshape(x, (2, 1), copy=True)):

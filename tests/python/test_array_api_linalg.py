@@ -70,6 +70,21 @@ def test_contractions(dtype):
     assert_same(xp.linalg.outer(ours(x[0, 0]), ours(y[:, 0, 0])), np.linalg.outer(x[0, 0], y[:, 0, 0]), tolerance_of(dtype))
 
 
+def test_contracted_axes_do_not_broadcast():
+    for a, b, axes in [((2, 1), (3, 2), 1), ((2, 3), (1, 2), 1), ((1, 2), (2, 3), ((0,), (1,))), ((2, 3), (2, 1), ((0, 1), (0, 1)))]:
+        with pytest.raises(ValueError, match="tensordot"):
+            xp.tensordot(xp.ones(a), xp.ones(b), axes=axes)
+    for axes in (3, -1, ((0, 0), (0, 0)), ((0,), (0,), (0,))):
+        with pytest.raises(ValueError, match="tensordot"):
+            xp.tensordot(xp.ones((2, 2)), xp.ones((2, 2)), axes=axes)
+    for a, b, axis in [((2, 3), (2, 1), -1), ((1, 3), (2, 3), -2)]:
+        with pytest.raises(ValueError, match="vecdot"):
+            xp.vecdot(xp.ones(a), xp.ones(b), axis=axis)
+    for a, b, axis in [((2, 3), (3,), 0), ((3, 3), (3, 3), 2), ((2, 3), (3,), -2), ((), (), -1)]:
+        with pytest.raises(IndexError, match="vecdot: axis"):
+            xp.vecdot(xp.ones(a), xp.ones(b), axis=axis)
+
+
 @pytest.mark.parametrize(("a", "b"), [pair for pair in itertools.product(NUMERIC, NUMERIC) if promoted(*pair)])
 def test_products_promote(a, b):
     x, y = np.asarray([[1, 2], [3, 4]], a), np.asarray([[5, 6], [7, 8]], b)
@@ -92,7 +107,9 @@ def test_diagonals_and_traces(dtype):
 @pytest.mark.parametrize("dtype", NUMERIC)
 def test_cross(dtype):
     rng = np.random.default_rng(4)
-    for a, b, axis in [((3,), (3,), -1), ((2, 3), (3,), -1), ((3, 2), (3, 1), -2), ((4, 1, 3), (5, 3), -1)]:
+    # An axis from the front is that of each, and of the result.
+    others = [((3, 2), (3,), 0), ((3,), (3, 2), 0), ((2, 3), (4, 3, 2), 1), ((3, 2), (3, 2), 0), ((3, 2), (4, 3, 2), -2)]
+    for a, b, axis in [((3,), (3,), -1), ((2, 3), (3,), -1), ((3, 2), (3, 1), -2), ((4, 1, 3), (5, 3), -1), *others]:
         x, y = draw(rng, dtype, a, 0, 9), draw(rng, dtype, b, 0, 9)
         assert_same(xp.linalg.cross(ours(x), ours(y), axis=axis), np.linalg.cross(x, y, axis=axis), tolerance_of(dtype))
     for a, b in [((2,), (2,)), ((3,), (1,)), ((4, 1), (4, 3))]:
@@ -201,6 +218,17 @@ def test_norms_of_vectors(dtype):
             wanted = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=order)
             got = xp.linalg.vector_norm(ours(x), axis=axis, keepdims=keepdims, ord=order)
             assert_same(got, wanted.astype(real(dtype)), tolerance_of(dtype), (shape, axis, order))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_norms_of_no_elements(dtype):
+    for shape, axis, keepdims in itertools.product([(0,), (0, 3), (3, 0), (2, 0, 3)], (None, 0, -1), (False, True)):
+        x = np.zeros(shape, dtype)
+        wanted = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=np.inf)
+        assert_same(xp.linalg.vector_norm(ours(x), axis=axis, keepdims=keepdims, ord=xp.inf), np.asarray(wanted, real(dtype)))
+        for order in (1, 2, np.inf, "fro", "nuc") if len(shape) > 1 else ():
+            wanted = np.linalg.matrix_norm(x, ord=order, keepdims=keepdims)
+            assert_same(xp.linalg.matrix_norm(ours(x), ord=order, keepdims=keepdims), wanted, None, (shape, order))
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

@@ -107,6 +107,42 @@ def test_joining(dtype):
         xp.concat([ours(x), ours(y[:1])], axis=1)
 
 
+def test_empty_vectors_join_only_vectors():
+    for arrays in itertools.permutations([xp.ones(0), xp.ones((2, 2)), xp.ones((1, 2))]):
+        with pytest.raises(ValueError, match="concat: arrays with"):
+            xp.concat(arrays)
+    assert xp.concat([xp.ones(0), xp.ones((2, 2))], axis=None).shape == (4,)
+
+
+def test_numpy_integers_are_integers():
+    one, two = np.int64(1), np.uint8(2)
+    for made in (xp.zeros(two), xp.ones(two), xp.full(two, 3), xp.empty(two), xp.expand_dims(xp.ones(2), one)[:, 0]):
+        assert made.shape == (2,)
+    x = np.arange(6).reshape(2, 3)
+    assert_same(xp.roll(ours(x), one, axis=(one, 0)), np.roll(x, 1, (1, 0)))
+    assert_same(xp.roll(ours(x), one, axis=one), np.roll(x, 1, 1))
+
+
+def test_rolls_along_an_axis_again_and_along_none():
+    x = np.arange(10).reshape(2, 5)
+    for shift, axis in [((1, 2), (1, 1)), ((1, 2), (1, -1)), ((1, -3, 2), (1, 0, -1)), (2, (1, 1)), ((), ()), (1, ())]:
+        assert_same(xp.roll(ours(x), shift, axis=axis), np.roll(x, shift, axis), None, (shift, axis))
+    array = ours(x)
+    xp.roll(array, (), axis=())[0, 0] = 7
+    assert array[0, 0] == 0
+
+
+@pytest.mark.parametrize("ndim", [16, 17, 31, 32])
+def test_repetitions_of_many_axes(ndim):
+    x = np.arange(6).reshape((1,) * (ndim - 6) + (2, 1, 1, 1, 3, 1))
+    for repetitions in [(1,) * ndim, (2,), (2, 1, 3, 2), (2,) + (1,) * (ndim - 4) + (2, 3, 1), (0,) + (1,) * (ndim - 1)]:
+        assert_same(xp.tile(ours(x), repetitions), np.tile(x, repetitions))
+        assert_same(xp.tile(ours(x.reshape(2, 3)), repetitions), np.tile(x.reshape(2, 3), repetitions))
+    array = ours(x)
+    xp.tile(array, ())[...] = 7
+    assert_same(array, x)
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_flips_rolls_and_repetitions(dtype):
     rng = np.random.default_rng(5)
@@ -194,6 +230,11 @@ def test_searchsorted(dtype):
     sorter = np.argsort(shuffled)
     values = draw(rng, dtype, (6,), 0, 30)
     assert_same(xp.searchsorted(ours(shuffled), ours(values), sorter=ours(sorter)), np.searchsorted(shuffled, values, sorter=sorter))
+    for kind in INTS:  # bytes count, too
+        assert_same(xp.searchsorted(ours(shuffled), ours(values), sorter=ours(sorter.astype(kind))), np.searchsorted(shuffled, values, sorter=sorter))
+    for wrong in ("bool", "float32"):
+        with pytest.raises(TypeError, match="sorter"):
+            xp.searchsorted(ours(shuffled), ours(values), sorter=ours(sorter.astype(wrong)))
     assert_same(xp.searchsorted(ours(edges), 3), np.searchsorted(edges, 3))
     with pytest.raises(ValueError, match="side"):
         xp.searchsorted(ours(edges), ours(values), side="middle")

@@ -121,6 +121,25 @@ def test_conditions(dtype):
         assert xp.any(ours(np.asarray([0, 1j], dtype))) and xp.all(ours(np.asarray([1, 1j], dtype)))
 
 
+@pytest.mark.parametrize("dtype", ALL)
+def test_conditions_along_no_axes_have_memory_of_their_own(dtype):
+    for name in ("all", "any"):
+        x = xp.ones(2, dtype=getattr(xp, dtype))
+        getattr(xp, name)(x, axis=())[0] = False
+        assert xp.all(x), name
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod", "linalg.trace"])
+def test_complex_numbers_do_not_add_up_to_real_ones(name, dtype):
+    function = xp.linalg.trace if name == "linalg.trace" else getattr(xp, name)
+    x = ours(np.ones((2, 2) if name == "linalg.trace" else 2, dtype))
+    for real in (*REAL, *INTS):
+        with pytest.raises(TypeError, match=f"{name.removeprefix('linalg.')}: dtype opforge.{real} for x of opforge.{dtype}"):
+            function(x, dtype=getattr(xp, real))
+    assert str(numpy_of(function(x, dtype=xp.complex128)).dtype) == "complex128"
+
+
 @pytest.mark.parametrize("dtype", INTS + REAL)
 def test_places_of_extremes(dtype):
     rng = np.random.default_rng(6)

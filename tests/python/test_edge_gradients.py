@@ -46,6 +46,12 @@ def _gradient(function, values):
 _ROWS = [
     (torch.logit, [-1.0, 0.0, 0.5, 1.0, 2.0], [NAN, INF, 4, INF, NAN]),
     (lambda x: torch.logit(x, eps=0.1), [-1.0, 0.05, 0.5, 0.95], [0, 0, 4, 0]),
+    (lambda x: torch.logit(x, eps=0.0), [-1.0, 0.0, 0.5, 1.0, 2.0, NAN], [0, INF, 4, INF, 0, NAN]),
+    (lambda x: torch.logit(x, eps=0.5), [0.25, 0.5, 0.75], [0, 4, 0]),
+    # By the exponent: of bases 0, -0, 0 and 0.
+    (lambda e: torch.pow(torch.tensor([0.0, -0.0, 0.0, 0.0], dtype=e.dtype), e), [-1.0, -1.0, 0.0, 2.0], [-INF, INF, 0, 0]),
+    (lambda e: torch.float_power(torch.tensor([0.0, -0.0, 0.0, 0.0]), e), [-1.0, -1.0, 0.0, 2.0], [-INF, INF, 0, 0]),
+    (lambda e: 0.0**e, [-1.0, 0.0, 1.0], [-INF, 0, 0]),
     (torch.special.entr, [0.0, 1.0, -1.0], [INF, -1, NAN]),
     (lambda x: torch.xlogy(x, torch.tensor([2.0, 0.0, -1.0])), [0.0, 0.0, 0.0], [math.log(2), 0, 0]),
     (lambda x: torch.special.xlog1py(x, torch.tensor([1.0, -1.0, -2.0])), [0.0, 0.0, 0.0], [math.log(2), 0, 0]),
@@ -56,6 +62,15 @@ _ROWS = [
     (lambda x: torch.norm(x, 1.5), [0.0, 0.0], [0, 0]),
     (torch.median, [2.0, 2.0, 1.0], [0.5, 0.5, 0]),
     (torch.nanmedian, [1.0, 1.0, NAN, 2.0], [0.5, 0.5, 0, 0]),
+    # Those that are NaN share the gradient of one, but not that of `amax`.
+    (torch.max, [1.0, NAN, 3.0], [0, 1, 0]),
+    (torch.min, [NAN, 1.0, NAN], [0.5, 0, 0.5]),
+    (torch.median, [1.0, NAN, 3.0], [0, 1, 0]),
+    (torch.nanmedian, [NAN, NAN], [0.5, 0.5]),
+    (torch.max, [INF, INF, 1.0], [0.5, 0.5, 0]),
+    (torch.amax, [1.0, NAN], [NAN, NAN]),
+    (lambda x: torch.linalg.vector_norm(x, INF), [1.0, NAN, 3.0], [0, 0, 0]),
+    (lambda x: torch.linalg.vector_norm(x, -INF), [-1.0, 1.0, 3.0], [-0.5, 0.5, 0]),
     # Certain mistakes and certain successes; what sigmoids give for great scores.
     (lambda p: F.binary_cross_entropy(p, torch.tensor([1.0, 0, 0, 1], dtype=p.dtype), reduction="sum"), [0.0, 1.0, 0.0, 1.0], [-1e12, 1e12, 0, 0]),
     (lambda x: F.binary_cross_entropy(x.sigmoid(), torch.tensor([1.0, 0], dtype=x.dtype), reduction="sum"), [40.0, 0.0], [0, 0.5]),
@@ -66,6 +81,30 @@ _ROWS = [
 @pytest.mark.parametrize("function, values, wanted", _ROWS)
 def test_gradients_at_edges(function, values, wanted):
     assert _gradient(function, values) == pytest.approx(wanted, nan_ok=True)
+
+
+_SECOND = [
+    (torch.special.log_ndtr, [40.0, 50.0, 1e3, 1e200], [0, 0, 0, 0]),
+    (torch.special.i1e, [0.0, 1e-300, 1e-40, -1e-300], [0, 0, 0, 0]),
+    (torch.special.i1, [0.0, 1e-300, 1e-40], [0, 0, 0]),
+    (torch.special.bessel_j1, [0.0, 1e-300, 1e-40], [0, 0, 0]),
+    # Series, where PyTorch has NaN, 0 or no derivative.
+    (torch.sinc, [0.0, 1e-160, 1e-10], [-math.pi**2 / 3] * 3),
+    (torch.special.spherical_bessel_j0, [0.0, 1e-160, 1e-9], [-1 / 3] * 3),
+]
+
+
+@pytest.mark.parametrize("function, values, wanted", _SECOND)
+def test_second_derivatives_at_edges(function, values, wanted):
+    x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    first, = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    assert torch.autograd.grad(first.sum(), x)[0].tolist() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_logit_at_its_bounds_in_each_dtype(dtype):
+    x = torch.tensor([0.0, 0.5, 1.0, 2.0], dtype=dtype, requires_grad=True)
+    assert torch.autograd.grad(torch.logit(x, eps=0.0).sum(), x)[0].tolist() == [INF, 4, INF, 0]
 
 
 @pytest.mark.parametrize("correction", [0, 1])

@@ -76,6 +76,60 @@ def test_functions_of_matrices_without_elements(name, shape):
     assert x.grad.shape == shape
 
 
+@pytest.mark.parametrize("shape, ord, dim", [((0, 4), 2, (-2, -1)), ((0, 4), np.inf, (0, 1)), ((0, 4), 1, (-1, -2)), ((4, 0), 1, (-2, -1)), ((0, 0), 2, (1, 0))])
+def test_greatest_of_no_sums_and_singular_values_is_0(shape, ord, dim):
+    x = leaf(*shape)
+    for norm in (torch.linalg.matrix_norm, torch.linalg.norm):
+        result = norm(x, ord, dim=dim)
+        result.backward()
+        assert (result.item(), x.grad.shape) == (0, shape) and norm(x, ord, dim=dim, keepdim=True).shape == (1, 1)
+        with pytest.raises(RuntimeError):
+            norm(x, -ord, dim=dim)
+    assert torch.linalg.matrix_norm(torch.zeros(0, 3, 2), 2, dim=(0, 1)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"])
+def test_condition_numbers_of_matrices_without_elements(p):
+    for dtype in (torch.float32, torch.complex64):
+        found = torch.linalg.cond(torch.zeros(2, 0, 0, dtype=dtype), p)
+        assert found.tolist() == [0, 0] and found.dtype == torch.float32
+        assert torch.linalg.cond(torch.zeros(0, 2, 2, dtype=dtype), p).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 3), (0, 2, 2), (2, 3, 0)])
+def test_factors_without_elements_need_no_pivots(shape):
+    *lead, m, n = shape
+    least, x = min(m, n), torch.zeros(shape)
+    LU, pivots = torch.linalg.lu_factor(x, pivot=False)
+    assert (LU.shape, pivots.shape, pivots.dtype) == (shape, (*lead, least), torch.int32)
+    P, L, U = torch.linalg.lu(x, pivot=False)
+    assert (P.shape, L.shape, U.shape) == ((0,), (*lead, m, least), (*lead, least, n))
+    with pytest.raises(ValueError):
+        torch.linalg.lu(torch.ones(2, 2), pivot=False)
+
+
+@pytest.mark.parametrize("lead", [(0, 2), (2, 0), (0,)])
+def test_fractional_pooling_of_no_images(lead):
+    x = leaf(*lead, 5, 5)
+    F.fractional_max_pool2d(x, 2, output_size=3).sum().backward()
+    assert x.grad.shape == x.shape
+    values, places = F.fractional_max_pool3d(torch.zeros(*lead, 5, 6, 7), 2, output_size=(3, 4, 5), return_indices=True)
+    assert values.shape == places.shape == (*lead, 3, 4, 5)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_of_no_sequences(batch_first, need_weights):
+    x = leaf(0, 3, 4) if batch_first else leaf(3, 0, 4)
+    output, weights = torch.nn.MultiheadAttention(4, 2, batch_first=batch_first)(x, x, x, need_weights=need_weights)
+    output.sum().backward()
+    assert output.shape == x.grad.shape == x.shape and (weights is None or weights.shape == (0, 3, 3))
+
+
+def test_group_norm_of_no_samples_with_its_means():
+    assert [part.shape for part in torch.native_group_norm(torch.zeros(0, 4, 3), None, None, 0, 4, 3, 2, 1e-5)] == [(0, 4, 3), (0, 2), (0, 2)]
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 0), (2, 0), (5, 0), (0, 2, 0)])
 def test_gather_and_scatter_by_an_index_without_elements(shape):
     x, index = leaf(2, 3), torch.empty(shape, dtype=torch.int64)

@@ -65,6 +65,14 @@ def test_batches_and_broadcasting():
     assert ldl_factor(torch.empty(0, 2, 2)).pivots.shape == (0, 2) and ldl_factor(torch.empty(0, 0)).LD.shape == (0, 0)
 
 
+@pytest.mark.parametrize(
+    "matrices, right, wanted",
+    [((0, 0), (0, 3), (0, 3)), ((0, 0), (2, 0, 3), (2, 0, 3)), ((2, 0, 0), (3, 1, 0, 2), (3, 2, 0, 2)), ((0, 2, 2), (2, 3), (0, 2, 3)), ((2, 2, 2), (2, 0), (2, 2, 0))],
+)
+def test_systems_without_elements(matrices, right, wanted):
+    assert ldl_solve(torch.ones(matrices), torch.ones(matrices[:-1], dtype=torch.int32), torch.ones(right)).shape == wanted
+
+
 def test_singular_blocks_and_bad_input():
     assert ldl_factor_ex(torch.zeros(2, 2)).info.item() == 1
     for call in (

@@ -181,6 +181,19 @@ def test_ctc_is_the_sum_over_alignments():
     assert nn.CTCLoss()(*impossible).item() == np.inf and nn.CTCLoss(zero_infinity=True)(*impossible).item() == 0
 
 
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_infinite_ctc_loss_has_no_gradient_at_the_steps_of_its_sequence(reduction):
+    def gradient(**options):
+        scores = torch.from_numpy(np.linspace(-1, 1, 18).reshape(3, 2, 3) ** 2).requires_grad_()
+        loss = nn.CTCLoss(reduction=reduction, **options)(scores.log_softmax(-1), torch.tensor([[1, 1], [1, 2]]), (2, 3), (2, 2))
+        return torch.autograd.grad(loss.sum(), scores)[0].numpy()
+
+    found, without = gradient(), gradient(zero_infinity=True)
+    assert np.isnan(found[:2, 0]).all() and (found[2, 0] == 0).all()
+    assert np.isfinite(without).all() and without[:, 1].any()
+    np.testing.assert_array_equal(found[:, 1], without[:, 1])
+
+
 def test_older_arguments_and_batchmean():
     x, y, q = (torch.from_numpy(a) for a in (X, Y, Q))
     assert nn.MSELoss(size_average=False)(x, y).item() == pytest.approx(((X - Y) ** 2).sum())

@@ -360,3 +360,30 @@ def test_complex_functions_near_their_branch_points():
     for z in (0.5j, -0.3 + 0.2j, 0.3 - 0.2j, 0.9 + 0.4j):
         z = torch.tensor(z, dtype=torch.complex128, requires_grad=True)
         assert torch.autograd.gradcheck(torch.atanh, (z,)) and torch.autograd.gradcheck(torch.log, (z,))
+
+
+@pytest.mark.parametrize(
+    "how, wanted",
+    [
+        ("lower", [1, 4, 4, 4, math.inf]),
+        ("higher", [1, 4, math.inf, math.inf, math.inf]),
+        ("nearest", [1, 4, 4, math.inf, math.inf]),
+        ("linear", [1, 4, math.inf, math.nan, math.nan]),
+        ("midpoint", [1, 4, math.nan, math.nan, math.nan]),
+    ],
+)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_next_to_infinities(name, how, wanted):
+    """Elements are taken as they are; what lies between them is what `lerp` gives, between an infinity and itself too."""
+    x, q = torch.tensor([math.inf, 1, 4, 2, 3]), [0.0, 0.75, 0.8125, 0.9375, 1.0]
+    quantile = getattr(torch, name)
+    assert quantile(x, torch.tensor(q), interpolation=how).tolist() == pytest.approx(wanted, nan_ok=True)
+    assert [quantile(x, number, interpolation=how).item() for number in q] == pytest.approx(wanted, nan_ok=True)
+
+
+def test_real_signal_of_all_frequencies_comes_of_the_first_half():
+    z = torch.tensor([[1 + 2j, -3j], [0.5, 2], [4, 1j], [7 - 1j, 3 + 3j]])
+    options = {"n_fft": 4, "hop_length": 2, "center": False}
+    found = torch.istft(z, onesided=False, **options)
+    assert torch.equal(found, torch.istft(z[:3], onesided=True, **options))
+    assert not torch.allclose(found, torch.istft(z, onesided=False, return_complex=True, **options).real)

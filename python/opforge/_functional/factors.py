@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from .. import _core as _C
 from .._calls.arguments import name_arguments
+from .._calls.functions import broadcast_shapes
 from .._calls.intercept import shown
 from .._calls.outputs import takes_out
 from ..autograd.grad_mode import no_grad
@@ -136,13 +137,15 @@ def ldl_solve(LD, pivots, B, *, hermitian=False):
     if B.dim() < 2 or B.shape[-2] != LD.shape[-1]:
         raise RuntimeError(f"linalg.ldl_solve: B of shape {tuple(B.shape)}, expected {LD.shape[-1]} rows")
     n, columns = B.shape[-2:]
-    batch = tuple(_C.broadcast_tensors(LD[..., 0, 0], B[..., 0, 0])[0].shape) if n and columns else tuple(B.shape[:-2])
+    batch = tuple(broadcast_shapes(LD.shape[:-2], B.shape[:-2]))
+    if 0 in (*batch, n, columns):
+        return B.new_empty([*batch, n, columns])
     matrices = LD.detach().expand([*batch, n, n]).reshape(-1, n, n).unbind(0)
     exchanges = pivots.expand([*batch, n]).reshape(-1, n).tolist()
     right = B.detach().expand([*batch, n, columns]).reshape(-1, n, columns).unbind(0)
     with no_grad():
         solved = [_substituted(*parts, hermitian) for parts in zip(matrices, exchanges, right)]
-    return _C.stack(solved).reshape([*batch, n, columns]) if solved else B.detach().clone()
+    return _C.stack(solved).reshape([*batch, n, columns])
 
 
 def _substituted(LD, pivots, B, hermitian):

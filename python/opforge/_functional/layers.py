@@ -70,7 +70,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """`group_norm` of an input of `N` samples, `C` channels and `HxW` places, and the means and the reciprocal standard deviations of groups."""
     if input.numel() != N * C * HxW:
         raise RuntimeError(f"native_group_norm: input of {input.numel()} elements, expected N * C * HxW = {N * C * HxW}")
-    mean, scale = _moments(input.reshape(N, group, -1), eps)
+    mean, scale = _moments(input.reshape(N, group, C * HxW // group), eps)
     return F.group_norm(input, group, weight, bias, eps), mean, scale
 
 

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from opforge import _core
 
 from .data_type_functions import result_type
 
 
-def promoted(*operands):
-    """Arrays of the one dtype that arrays and Python scalars promote to."""
+def promoted(op, *operands):
+    """Arrays of the one dtype that arrays and Python scalars promote to; `OverflowError` for an integer that the dtype does not have."""
     kinds = {x.dtype if isinstance(x, _core.Tensor) else None for x in operands}
     if len(kinds) == 1 and None not in kinds:
         return operands
     dtype = result_type(*operands)
+    for x in operands:
+        if beyond(x, dtype):
+            limits = _core.iinfo(dtype)
+            raise OverflowError(f"{op}: integer {x}, expected one of {dtype}: {limits.min} to {limits.max}")
     device = next(x.device for x in operands if isinstance(x, _core.Tensor))
     return [x.to(dtype) if isinstance(x, _core.Tensor) else _core.asarray(x, dtype=dtype, device=device) for x in operands]
+
+
+def beyond(x, dtype):
+    """Where a Python integer lies to a dtype of integers: -1 below them all, 1 above, 0 among them; 0 for what is no integer, and other dtypes."""
+    if not isinstance(x, Integral) or dtype is _core.bool or dtype.is_floating_point or dtype.is_complex:
+        return 0
+    limits = _core.iinfo(dtype)
+    return int(x > limits.max) - int(x < limits.min)
+
+
+def comparable(x1, x2):
+    """Operands to compare that promote to one dtype: themselves or, where one is an integer beyond those of the dtype, -1 or 1 for it, and 0 for each
+    element of the other, which compare like them."""
+    if isinstance(x1, _core.Tensor) and isinstance(x2, _core.Tensor):
+        return x1, x2
+    dtype = result_type(x1, x2)
+    if not (beyond(x1, dtype) or beyond(x2, dtype)):
+        return x1, x2
+    return tuple(_core.zeros_like(x, dtype=_core.int8) if isinstance(x, _core.Tensor) else beyond(x, dtype) for x in (x1, x2))
 
 
 def places_in(op, indices, length):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from opforge import _core
 
 __all__ = [
@@ -117,7 +119,7 @@ def zeros_like(x, /, *, dtype=None, device=None):
 
 
 def _shape(shape):
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    return (shape,) if isinstance(shape, Integral) else tuple(shape)
 
 
 def _number(value):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from opforge import _core
 
-from ._operands import named, promoted
+from ._operands import beyond, comparable, named, promoted
+from .data_type_functions import result_type
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
@@ -31,7 +32,38 @@ def _of_two(name, operation=None):
     operation = operation or getattr(_core, name)
 
     def function(x1, x2, /):
-        return operation(*promoted(x1, x2))
+        return operation(*promoted(name, x1, x2))
+
+    return named(function, name, operation)
+
+
+def _of_two_compared(name, operation=None):
+    """A function of two arrays that compares them: Python integers by their values, those too that the array's dtype does not have."""
+    operation = operation or getattr(_core, name)
+
+    def function(x1, x2, /):
+        return operation(*promoted(name, *comparable(x1, x2)))
+
+    return named(function, name, operation)
+
+
+def _of_two_conditions(name):
+    """A function of two arrays that asks of each number only whether it is 0: of any Python scalar."""
+    operation = getattr(_core, name)
+
+    def function(x1, x2, /):
+        return operation(*promoted(name, *(x if isinstance(x, _core.Tensor) else bool(x) for x in (x1, x2))))
+
+    return named(function, name, operation)
+
+
+def _of_two_to_floats(name):
+    """A function of two arrays whose results are floats, of integers too: a Python integer that the array's dtype does not have counts as a float."""
+    operation = getattr(_core, name)
+
+    def function(x1, x2, /):
+        dtype = result_type(x1, x2)
+        return operation(*promoted(name, *(float(x) if beyond(x, dtype) else x for x in (x1, x2))))
 
     return named(function, name, operation)
 
@@ -73,40 +105,42 @@ tanh = _of_one("tanh")
 trunc = _of_one("trunc")
 
 add = _of_two("add")
-atan2 = _of_two("atan2")
+atan2 = _of_two_to_floats("atan2")
 bitwise_and = _of_two("bitwise_and")
 bitwise_left_shift = _of_two("bitwise_left_shift")
 bitwise_or = _of_two("bitwise_or")
 bitwise_right_shift = _of_two("bitwise_right_shift")
 bitwise_xor = _of_two("bitwise_xor")
-copysign = _of_two("copysign")
-divide = _of_two("divide")
-equal = _of_two("equal", _core.eq)
+copysign = _of_two_to_floats("copysign")
+divide = _of_two_to_floats("divide")
+equal = _of_two_compared("equal", _core.eq)
 floor_divide = _of_two("floor_divide")
-greater = _of_two("greater")
-greater_equal = _of_two("greater_equal")
+greater = _of_two_compared("greater")
+greater_equal = _of_two_compared("greater_equal")
 hypot = _of_two("hypot")
-less = _of_two("less")
-less_equal = _of_two("less_equal")
-logaddexp = _of_two("logaddexp")
-logical_and = _of_two("logical_and")
-logical_or = _of_two("logical_or")
-logical_xor = _of_two("logical_xor")
+less = _of_two_compared("less")
+less_equal = _of_two_compared("less_equal")
+logaddexp = _of_two_to_floats("logaddexp")
+logical_and = _of_two_conditions("logical_and")
+logical_or = _of_two_conditions("logical_or")
+logical_xor = _of_two_conditions("logical_xor")
 maximum = _of_two("maximum")
 minimum = _of_two("minimum")
 multiply = _of_two("multiply")
 nextafter = _of_two("nextafter")
-not_equal = _of_two("not_equal")
+not_equal = _of_two_compared("not_equal")
 pow = _of_two("pow")
 subtract = _of_two("subtract")
 
 
 def clip(x, /, min=None, max=None):
-    """Each element, or the limit that it is beyond; NaN where it or a limit is. Limits are arrays that broadcast with `x`, or numbers."""
+    """Each element, or the limit that it is beyond; NaN where it or a limit is. Limits are arrays that broadcast with `x`, or numbers.
+    A `min` below, or a `max` above all integers of the dtype is none."""
+    min, max = (None if beyond(limit, x.dtype) == side else limit for limit, side in ((min, -1), (max, 1)))
     if min is not None:
-        x = _core.maximum(*promoted(x, min))
+        x = _core.maximum(*promoted("clip", x, min))
     if max is not None:
-        x = _core.minimum(*promoted(x, max))
+        x = _core.minimum(*promoted("clip", x, max))
     return x.clone() if min is None and max is None else x
 
 
@@ -117,7 +151,7 @@ def positive(x, /):
 
 def remainder(x1, x2, /):
     """What remains of `x1` divided by `x2` and rounded down; its sign is that of `x2`, that of 0 too."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = promoted("remainder", x1, x2)
     rest = _core.remainder(x1, x2)
     return _core.where(rest == 0, _core.copysign(rest, x2), rest) if rest.dtype.is_floating_point else rest
 
@@ -130,4 +164,6 @@ def round(x, /):
 def sign(x, /):
     """-1, 0 or 1 as an element is below, at or above 0, and NaN for NaN; of complex numbers, that of absolute value 1 in the same direction."""
     signs = _core.sign(x)
+    if x.dtype.is_complex:  # 0 whatever the signs of its parts
+        return _core.where(x == 0, _core.zeros_like(x), signs)
     return _core.where(_core.isnan(x), x, signs) if x.dtype.is_floating_point else signs

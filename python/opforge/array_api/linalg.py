@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from opforge import _core
@@ -12,6 +13,7 @@ from ._operands import place, places, promoted
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import broadcast_shapes
 from .statistics import sum as _sum
+from .statistics import widened
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
@@ -46,13 +48,13 @@ def cholesky(x, /, *, upper=False):
 
 
 def cross(x1, x2, /, *, axis=-1):
-    """The products of vectors of three elements that are orthogonal to both."""
-    x1, x2 = promoted(x1, x2)
-    lengths = [x.shape[place("cross", axis, x.ndim)] for x in (x1, x2)]
+    """The products of vectors of three elements that are orthogonal to both, along an axis of each, and of the result; the others broadcast."""
+    x1, x2 = (_core.movedim(x, place("cross", axis, x.ndim), -1) for x in promoted("cross", x1, x2))
+    lengths = [x.shape[-1] for x in (x1, x2)]
     if lengths != [3, 3]:
         raise ValueError(f"cross: x1 and x2 of lengths {lengths[0]} and {lengths[1]} along axis {axis}, expected 3")
     shape = broadcast_shapes(x1.shape, x2.shape)
-    return _linalg.cross(x1.expand(shape), x2.expand(shape), dim=axis)
+    return _core.movedim(_linalg.cross(x1.expand(shape), x2.expand(shape), dim=-1), -1, axis)
 
 
 def det(x, /):
@@ -91,7 +93,9 @@ def inv(x, /):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """A norm of matrices: `'fro'`, `'nuc'`, 1, -1, 2, -2, inf or -inf."""
+    """A norm of matrices: `'fro'`, `'nuc'`, 1, -1, 2, -2, inf or -inf. Those of no elements are 0, but for negative ones."""
+    if 0 in x.shape[-2:] and ord in (1, 2, math.inf):
+        ord = "fro"
     return _linalg.matrix_norm(x, ord, keepdim=keepdims)
 
 
@@ -107,7 +111,7 @@ def matrix_rank(x, /, *, rtol=None):
 
 def outer(x1, x2, /):
     """The products of all pairs of two vectors' elements."""
-    return _core.outer(*promoted(x1, x2))
+    return _core.outer(*promoted("outer", x1, x2))
 
 
 def pinv(x, /, *, rtol=None):
@@ -127,7 +131,7 @@ def slogdet(x, /):
 
 def solve(x1, x2, /):
     """The solution of `x1 @ solution = x2`. `x2` is a vector, or matrices whose columns are; nothing with more axes is vectors."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = promoted("solve", x1, x2)
     if x2.ndim == 1:
         return solve(x1, x2.unsqueeze(-1)).squeeze(-1)
     stacks = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -146,14 +150,17 @@ def svdvals(x, /):
 
 def trace(x, /, *, offset=0, dtype=None):
     """The sums along diagonals: in int64 or uint64 of integers."""
-    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    diagonals = widened("trace", diagonal(x, offset=offset), dtype)
+    return _sum(diagonals, axis=-1, dtype=diagonals.dtype)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """The norm of vectors along axes, or of all elements: `(sum |x|^ord)^(1/ord)`, the largest `|x|` for inf, the smallest for -inf, and how many are
-    not 0 for 0."""
+    """The norm of vectors along axes, or of all elements: `(sum |x|^ord)^(1/ord)`, the largest `|x|` for inf (0 of none), the smallest
+    for -inf, and how many are not 0 for 0."""
     axes = places("vector_norm", axis, x.ndim)
     x = abs(x) if is_complex(x) or not axes else x
     if not axes:
         return x if ord else (x != 0).to(x.dtype)
+    if ord == math.inf and any(x.shape[one] == 0 for one in axes):
+        ord = 1
     return _linalg.vector_norm(x, float(ord), axes, keepdims)

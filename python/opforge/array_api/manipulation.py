@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral
+
 import opforge
 from opforge import _core
 
 from ._operands import place, places, promoted, whole
+from .info import MAX_RANK
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
@@ -36,15 +40,17 @@ def broadcast_to(x, /, shape):
 
 def concat(arrays, /, *, axis=0):
     """Arrays joined along an axis; flattened first where it is None."""
-    arrays = promoted(*arrays)
+    arrays = promoted("concat", *arrays)
     if axis is None:
         return _core.concat([x.reshape(-1) for x in arrays])
+    if len({x.ndim for x in arrays}) > 1:
+        raise ValueError(f"concat: arrays with {', '.join(str(x.ndim) for x in arrays)} axes, expected the same number")
     return _core.concat(arrays, place("concat", axis, arrays[0].ndim))
 
 
 def expand_dims(x, /, axis):
     """A view with axes of length 1 at one or several places of the result."""
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = (axis,) if isinstance(axis, Integral) else tuple(axis)
     for one in sorted(places("expand_dims", axes, x.ndim + len(axes))):
         x = x.unsqueeze(one)
     return x
@@ -87,12 +93,13 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def roll(x, /, shift, *, axis=None):
-    """The elements some places further along axes, the last ones to the front; without axes, as if the array were flat."""
+    """The elements some places further along axes, the last ones to the front; without axes, as if the array were flat. The
+    shifts of an axis that is named again add up."""
     if axis is None:
         return _core.roll(x.reshape(-1), shift, 0).reshape(x.shape)
-    axes = places("roll", axis, x.ndim)
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
-    return _core.roll(x, shifts, axes)
+    axes = tuple(place("roll", one, x.ndim) for one in ((axis,) if isinstance(axis, Integral) else axis))
+    shifts = (shift,) * len(axes) if isinstance(shift, Integral) else tuple(shift)
+    return _core.roll(x, shifts, axes) if axes or shifts else x.clone()
 
 
 def squeeze(x, /, axis):
@@ -106,13 +113,23 @@ def squeeze(x, /, axis):
 
 def stack(arrays, /, *, axis=0):
     """Arrays of one shape joined along a new axis."""
-    arrays = promoted(*arrays)
+    arrays = promoted("stack", *arrays)
     return _core.stack(arrays, place("stack", axis, arrays[0].ndim + 1))
 
 
 def tile(x, repetitions, /):
     """The whole array so many times along each of the last axes."""
-    return _core.tile(x, tuple(repetitions))
+    repetitions = tuple(repetitions)
+    ndim = max(x.ndim, len(repetitions))
+    if 2 * ndim <= MAX_RANK:
+        return _core.tile(x, repetitions)
+    # The core needs an axis more for each, so that they are tiled one after the other, as the second of two: all from it on.
+    tiled = x.clone().reshape((1,) * (ndim - x.ndim) + tuple(x.shape))
+    for axis, times in enumerate(repetitions, ndim - len(repetitions)):
+        if times != 1:
+            shape = tiled.shape[:axis] + (tiled.shape[axis] * times,) + tiled.shape[axis + 1 :]
+            tiled = _core.tile(tiled.reshape(math.prod(tiled.shape[:axis]), math.prod(tiled.shape[axis:])), (1, times)).reshape(shape)
+    return tiled
 
 
 def unstack(x, /, *, axis=0):

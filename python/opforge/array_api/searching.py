@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from opforge import _core
 
-from ._operands import place, places, promoted
+from ._operands import comparable, place, places, promoted, whole
+from .indexing import take
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
@@ -45,9 +46,9 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     places of `x1` in ascending order where it is not sorted."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side {side!r}, expected 'left' or 'right'")
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = promoted("searchsorted", *comparable(x1, x2))
     if sorter is not None:
-        x1 = x1[sorter]
+        x1 = take(x1, whole("searchsorted", "sorter", sorter))
     return _core.searchsorted(x1, x2, right=side == "right")
 
 
@@ -56,4 +57,4 @@ def where(condition, x1=None, x2=None, /):
     it holds, as `nonzero` does: programs use that, though the standard does not have it."""
     if x1 is None and x2 is None:
         return nonzero(condition)
-    return _core.where(condition, *promoted(x1, x2))
+    return _core.where(condition, *promoted("where", x1, x2))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opforge import _core
 
-from ._operands import promoted
+from ._operands import comparable, promoted
 from .elementwise import equal, not_equal
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -31,7 +31,7 @@ class UniqueInverse(NamedTuple):
 
 def isin(x1, x2, /, *, invert=False):
     """Whether each element of `x1` is one of `x2`; whether it is none with `invert=True`. One of both may be a Python scalar."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = promoted("isin", *comparable(x1, x2))
     if not x1.dtype.is_complex:
         return _core.isin(x1, x2, invert=invert)
     found = equal(x1.unsqueeze(-1), x2.reshape(-1)).any(-1)

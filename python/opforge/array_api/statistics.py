@@ -15,13 +15,13 @@ _UNSIGNED = (_core.uint8, _core.uint16, _core.uint32, _core.uint64)
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     """The sum along axes, or of all elements: in int64 or uint64 of integers."""
-    x = _widened(x, dtype)
+    x = widened("sum", x, dtype)
     return _reduce(_core.sum, x, axis, keepdims, dtype=x.dtype)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product along axes, or of all elements: in int64 or uint64 of integers."""
-    x = _widened(x, dtype)
+    x = widened("prod", x, dtype)
     return _reduce(_core.prod, x, axis, keepdims).to(x.dtype)
 
 
@@ -57,12 +57,12 @@ def std(x, /, *, axis=None, correction=0.0, keepdims=False):
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The sums of the elements up to each place of an axis; before them 0 with `include_initial=True`."""
-    return _scan(_core.cumsum, 0, x, axis, dtype, include_initial)
+    return _scan("cumulative_sum", _core.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """The products of the elements up to each place of an axis; before them 1 with `include_initial=True`."""
-    return _scan(_core.cumprod, 1, x, axis, dtype, include_initial)
+    return _scan("cumulative_prod", _core.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def _reduce(operation, x, axis, keepdims, **options):
@@ -70,9 +70,9 @@ def _reduce(operation, x, axis, keepdims, **options):
     return operation(x, axes, keepdims, **options) if axes else x.clone()
 
 
-def _scan(operation, initial, x, axis, dtype, include_initial):
-    axis = only_axis(operation.__name__, x, axis)
-    x = _widened(x, dtype)
+def _scan(op, operation, initial, x, axis, dtype, include_initial):
+    axis = only_axis(op, x, axis)
+    x = widened(op, x, dtype)
     scanned = operation(x, axis, dtype=x.dtype)
     if not include_initial:
         return scanned
@@ -80,8 +80,10 @@ def _scan(operation, initial, x, axis, dtype, include_initial):
     return _core.concat([_core.full(shape, initial, dtype=x.dtype, device=x.device), scanned], axis)
 
 
-def _widened(x, dtype):
-    """The elements to add up: in `dtype`, or integers in 64 bits."""
+def widened(op, x, dtype):
+    """The elements to add up: in `dtype`, or integers in 64 bits. Complex numbers become none that are real, as by `astype`."""
+    if dtype is not None and x.dtype.is_complex and not dtype.is_complex and dtype is not _core.bool:
+        raise TypeError(f"{op}: dtype {dtype} for x of {x.dtype}, expected a complex dtype or bool; take real(x) or imag(x) first")
     if dtype is None and not (x.dtype.is_floating_point or x.dtype.is_complex):
         dtype = _core.uint64 if x.dtype in _UNSIGNED else _core.int64
     return x if dtype is None else x.to(dtype)

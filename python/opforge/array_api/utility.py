@@ -13,14 +13,14 @@ def all(x, /, *, axis=None, keepdims=False):
     """Whether all elements along axes, or all, are not 0; true of none."""
     axes = places("all", axis, x.ndim)
     is_true = x.to(_core.bool)
-    return _core.all(is_true, axes, keepdims) if axes else is_true
+    return _core.all(is_true, axes, keepdims) if axes else is_true.clone()
 
 
 def any(x, /, *, axis=None, keepdims=False):
     """Whether one element along axes, or any, is not 0; false of none."""
     axes = places("any", axis, x.ndim)
     is_true = x.to(_core.bool)
-    return _core.any(is_true, axes, keepdims) if axes else is_true
+    return _core.any(is_true, axes, keepdims) if axes else is_true.clone()
 
 
 def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):

@@ -13,10 +13,14 @@ use crate::functional as f;
 use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, arity};
 use crate::{DType, Meta, Result, Tensor};
 
-/// The gradient of the greatest or least element: elements that tie share it equally.
-pub(crate) fn shared_by_ties(of: &Reduced<'_, '_>) -> Result<Tensor> {
+/// The gradient of the greatest or least element: elements that tie share it equally. With `nan`, NaN ties with NaN; else one
+/// makes all gradients NaN.
+pub(crate) fn shared_by_ties(of: &Reduced<'_, '_>, nan: bool) -> Result<Tensor> {
     let x = of.input()?;
-    let ties = x.eq(&of.output()?)?.to_dtype(x.dtype())?;
+    let equal = x.eq(&of.output()?)?;
+    // NaN wins: what is NaN is the result.
+    let ties = if nan { f::logical_or((&equal).into(), (&f::isnan(&x)?).into())? } else { equal };
+    let ties = ties.to_dtype(x.dtype())?;
     let share = ties.div(&of.total(&ties)?)?;
     // Not a product with 0, which an infinite gradient would make NaN.
     let grad = of.grad()?.broadcast_mul(&share)?;

@@ -1,5 +1,6 @@
 //! Gradients: how calls are recorded, and what backward passes give.
 
+mod edges;
 mod endings;
 mod functions;
 mod gradients;

@@ -7,6 +7,7 @@ mod float8;
 mod functions;
 mod halves;
 mod indexing;
+mod limits;
 mod quantized;
 mod recurrent;
 mod spine;

@@ -84,7 +84,7 @@ def multi_head_attention_forward(
         v = _C.cat([v, bias_v.expand(1, batch, -1)])
 
     def heads(x):
-        return x.reshape(x.size(0), batch, num_heads, -1).permute(1, 2, 0, 3)
+        return x.reshape(x.size(0), batch, num_heads, x.size(-1) // num_heads).permute(1, 2, 0, 3)
 
     q = heads(q)
     k = heads(k) if static_k is None else static_k.view(batch, num_heads, *static_k.shape[1:])

@@ -74,7 +74,7 @@ pub fn stft(
 }
 
 /// The signal whose [`stft`] this is: pieces multiplied by the window again, added up where they overlap, and divided by the sum of the windows' squares.
-/// `length` samples, or as many as the pieces say.
+/// `length` samples, or as many as the pieces say. A real signal comes of the first half of the frequencies, whether there are more or not.
 ///
 /// # Errors
 /// For real numbers, other dimensions than `[.., frequencies, pieces]`, and windows that leave samples out.
@@ -118,9 +118,8 @@ pub fn istft(
     ensure(!(onesided && return_complex), || Error::value(OP, "onesided", "true", "false for complex signals"))?;
     let norm = Norm::new(OP, normalized.then_some("ortho"))?;
     let samples = match (onesided, return_complex) {
-        (true, _) => lines::to_real(&z, 1, n, Way::Back, norm)?,
         (false, true) => lines::complex(&z, 1, n, Way::Back, norm)?,
-        (false, false) => f::real(&lines::complex(&z, 1, n, Way::Back, norm)?)?,
+        (true, _) | (false, false) => lines::to_real(&z, 1, n, Way::Back, norm)?,
     };
     let window = pieces.window.unsqueeze(1)?;
     let sum = pieces.added_up(&f::mul((&samples).into(), (&window).into())?)?;

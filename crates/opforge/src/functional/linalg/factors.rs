@@ -28,7 +28,7 @@ functions! {
 #[python(linalg, results(P, L, U))]
 pub fn lu(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let (both, pivots) = f::lu_factor(A, pivot)?;
-    lu_unpack(&both, &pivots, true, true)
+    lu_unpack(&both, &pivots, true, pivot)
 }
 
 /// `P`, `L` and `U` of what [`lu_factor`](fn@crate::functional::lu_factor) gives. Without `unpack_pivots`, `P` is empty; without

@@ -4,6 +4,7 @@
 use crate::family::matrix::real_dtype;
 use crate::functional as f;
 use crate::ops::prelude::*;
+use crate::ops::reduce::amax::TotalExtremum;
 
 functions! {
     norm, norm_named, vector_norm, matrix_norm_of, matrix_norm, linalg_norm, linalg_norm_named, dist, renorm,
@@ -71,8 +72,8 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
             let count = f::sum(&count, dim, keepdim, None)?;
             f::constant_in(count, &[&x])
         }
-        f64::INFINITY => f::amax(&x.abs()?, dim, keepdim),
-        f64::NEG_INFINITY => f::amin(&x.abs()?, dim, keepdim),
+        f64::INFINITY => reduce_over(TotalExtremum::<true>, &magnitudes(&x)?, dim, keepdim),
+        f64::NEG_INFINITY => reduce_over(TotalExtremum::<false>, &magnitudes(&x)?, dim, keepdim),
         _ => {
             // Powers overflow half precision before their root would.
             let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
@@ -81,6 +82,12 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
             power(&sum, 1.0 / ord)?.to_dtype(real_dtype(x.dtype()))
         }
     }
+}
+
+/// Magnitudes, of which one that is NaN has a gradient of 0.
+#[track_caller]
+fn magnitudes(x: &Tensor) -> Result<Tensor> {
+    if x.requires_grad() { f::where_cond(&f::isnan(x)?, f64::NAN.into(), x.into())?.abs() } else { x.abs() }
 }
 
 /// Powers of numbers that are not negative. Zeros have a gradient of 0: that of a power there may be infinite.
@@ -92,10 +99,10 @@ pub(super) fn power(x: &Tensor, exponent: f64) -> Result<Tensor> {
 }
 
 /// The norm of the matrices that two dimensions hold: of 1 the greatest sum of a column's magnitudes, of infinity that of a row's, of -1 and
-/// minus infinity the least; of 2 the greatest singular value, of -2 the least.
+/// minus infinity the least; of 2 the greatest singular value, of -2 the least. The greatest of none is 0.
 ///
 /// # Errors
-/// For another order, and dimensions that are not two different ones.
+/// For another order, dimensions that are not two different ones, and the least of none.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -109,7 +116,7 @@ pub fn matrix_norm_of(A: &Tensor, ord: f64, dim: &[i64], keepdim: bool, dtype: O
     let x = matrices(A, dim, dtype)?;
     if ord.abs() == 2.0 {
         return of_singular_values(&x, dim, keepdim, |s| {
-            if ord > 0.0 { f::amax(s, Some(&[-1]), false) } else { f::amin(s, Some(&[-1]), false) }
+            if ord > 0.0 { greatest(s, s.rank() - 1, false) } else { f::amin(s, Some(&[-1]), false) }
         });
     }
     let place = |d: i64| normalize_dim(d, x.rank(), OP);
@@ -117,7 +124,7 @@ pub fn matrix_norm_of(A: &Tensor, ord: f64, dim: &[i64], keepdim: bool, dtype: O
     let (summed, chosen) = if ord.abs() == 1.0 { (rows, columns) } else { (columns, rows) };
     let sums = f::sum(&x.abs()?, Some(&[summed as i64]), true, None)?;
     let extreme = match ord {
-        1.0 | f64::INFINITY => f::amax(&sums, Some(&[chosen as i64]), true)?,
+        1.0 | f64::INFINITY => greatest(&sums, chosen, true)?,
         -1.0 | f64::NEG_INFINITY => f::amin(&sums, Some(&[chosen as i64]), true)?,
         other => return Err(Error::value(OP, "ord", other, "\"fro\", \"nuc\", 1, -1, 2, -2, inf or -inf")),
     };
@@ -227,6 +234,13 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
     let scaled = norm.affine(1.0, 1e-7)?.recip()?.affine(maxnorm, 0.0)?;
     let factor = f::where_cond(&f::gt((&norm).into(), maxnorm.into())?, (&scaled).into(), 1.0.into())?;
     f::mul(input.into(), (&factor).into())?.to_dtype(dtype)
+}
+
+/// The greatest of numbers that are not negative along a dimension: of none it is 0.
+#[track_caller]
+fn greatest(x: &Tensor, dim: usize, keepdim: bool) -> Result<Tensor> {
+    let along = Some(&[dim as i64][..]);
+    if x.dims()[dim] == 0 { f::sum(x, along, keepdim, None) } else { f::amax(x, along, keepdim) }
 }
 
 /// What a function makes of the singular values of the matrices in two dimensions.

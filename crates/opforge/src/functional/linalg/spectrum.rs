@@ -2,7 +2,7 @@
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
 use crate::autograd::{is_grad_enabled, no_grad, record_function};
-use crate::family::matrix::{matrices, rtol_or_default, square};
+use crate::family::matrix::{matrices, real_dtype, rtol_or_default, square};
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -136,7 +136,7 @@ pub fn pinverse(input: &Tensor, rcond: f64) -> Result<Tensor> {
 }
 
 /// How much each matrix may magnify relative errors: its norm times its inverse's. Without `p`, or of 2 and -2, the largest singular value by the
-/// least, and the reverse, of any matrix; else see [`matrix_norm`](fn@crate::functional::matrix_norm_of). Infinite of singular matrices.
+/// least, and the reverse, of any matrix; else see [`matrix_norm`](fn@crate::functional::matrix_norm_of). Infinite of singular matrices, 0 of empty ones.
 ///
 /// # Errors
 /// For another `p`, matrices that are not square where `p` is neither 2 nor -2, and dtypes other than f32, f64, c64 and c128.
@@ -151,10 +151,12 @@ pub fn pinverse(input: &Tensor, rcond: f64) -> Result<Tensor> {
 #[function(p = None)]
 #[python(linalg)]
 pub fn cond(A: &Tensor, p: Option<f64>) -> Result<Tensor> {
-    let (lead, m, n) = matrices(OP, A.meta())?;
+    let (lead, _, _) = matrices(OP, A.meta())?;
     match p.unwrap_or(2.0) {
+        p if A.elem_count() == 0 && [1.0, 2.0, f64::INFINITY].contains(&p.abs()) => {
+            f::constant_in(Tensor::zeros(lead, real_dtype(A.dtype()), A.device())?, &[A])
+        }
         p if p.abs() != 2.0 => with_inverse(A, |x| f::matrix_norm_of(x, p, &[-2, -1], false, None)),
-        _ if m.min(n) == 0 => f::constant_in(Tensor::zeros(lead, A.dtype(), A.device())?, &[A]),
         p => {
             let values = f::svdvals(A)?;
             let (first, last) = (f::select(&values, -1, 0)?, f::select(&values, -1, -1)?);

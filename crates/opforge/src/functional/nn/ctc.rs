@@ -63,13 +63,28 @@ pub fn ctc_loss(
     let loss = negative_log(log_probs, &rows, &inputs, blank)?;
     let impossible = loss.gt(-NEVER / 2.0)?;
     let other = if zero_infinity { 0.0 } else { f64::INFINITY };
-    let other = Tensor::full_scalar(Scalar::Float(other), loss.shape(), loss.dtype(), loss.device())?;
+    let other = if !zero_infinity && log_probs.requires_grad() {
+        infinite(log_probs, &inputs, &impossible)?
+    } else {
+        Tensor::full_scalar(Scalar::Float(other), loss.shape(), loss.dtype(), loss.device())?
+    };
     let loss = impossible.where_cond(&other, &loss)?;
     if reduction != "mean" {
         return reduced(OP, loss, reduction);
     }
     let sizes = Tensor::from_iter(outputs.iter().map(|&n| n.max(1) as f64), loss.device())?;
     loss.div(&sizes.to_dtype(loss.dtype())?)?.mean_all()
+}
+
+/// Infinity for each sequence. The gradient of those that are impossible is NaN, at all steps that they have.
+fn infinite(log_probs: &Tensor, inputs: &[usize], impossible: &Tensor) -> Result<Tensor> {
+    let (steps, n, _) = log_probs.shape().dims3()?;
+    let running = (0..steps).flat_map(|t| inputs.iter().map(move |&len| u8::from(t < len)));
+    let running = Tensor::from_iter(running, log_probs.device())?.reshape((steps, n, 1))?.to_dtype(DType::Bool)?;
+    let own = f::logical_and((&running).into(), (&impossible.reshape((1, n, 1))?).into())?;
+    let seen = f::where_cond(&own, log_probs.into(), 0.0.into())?.sigmoid()?;
+    // exp(0 x + inf), whose derivative is 0 times infinity; sigmoids are finite.
+    f::sum(&seen, Some(&[0, 2]), false, None)?.affine(0.0, f64::INFINITY)?.exp()
 }
 
 fn lengths(t: &Tensor, name: &'static str, n: usize, most: usize) -> Result<Vec<usize>> {

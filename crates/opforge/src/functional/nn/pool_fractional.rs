@@ -75,8 +75,8 @@ fn pooled(
     let windows = Windows::new(op, &x, sizes)?;
     let samples = random_samples(op, &x, samples)?;
     let places = windows.places(&samples)?;
-    let flat = x.reshape((x.dims()[0], x.dims()[1], ()))?;
-    let seen = f::gather(&flat, 2, &places.reshape((x.dims()[0], x.dims()[1], ()))?)?.reshape(places.dims())?;
+    let flat = |t: &Tensor| t.reshape((t.dims()[0], t.dims()[1], t.dims()[2..].iter().product::<usize>()));
+    let seen = f::gather(&flat(&x)?, 2, &flat(&places)?)?.reshape(places.dims())?;
     let (values, best) = f::max_dim(&seen, -1, true)?;
     let shaped = |t: Tensor| {
         let t = t.squeeze(t.rank() - 1)?;

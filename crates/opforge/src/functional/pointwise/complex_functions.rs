@@ -240,10 +240,13 @@ impl Parts {
         let power = w.mul(&safe.log(1.0)?)?.exp()?;
         let (shape, one) = (power.re.shape().clone(), power.re.ones_like()?);
         let spread = |mask: Tensor| mask.broadcast_as(shape.clone());
-        let power_of_zero = f::exp(&w.mul(&self.log(1.0)?)?.re)?;
         let vanishes = spread(f::logical_and((&of_zero).into(), (&f::gt((&w.re).into(), 0.0.into())?).into())?)?;
         let grows = spread(f::logical_and((&of_zero).into(), (&f::le((&w.re).into(), 0.0.into())?).into())?)?;
         let is_one = spread(both(&is_zero(&w.re)?, &is_zero(&w.im)?)?)?;
+        // Elsewhere the logarithm of 0 would make gradients NaN, those of what is not chosen too.
+        let infinite = both(&grows, &f::logical_not(&is_one)?)?;
+        let base = Parts::new(choose(&infinite, &self.re, &one)?, choose(&infinite, &self.im, &one.zeros_like()?)?);
+        let power_of_zero = f::exp(&w.mul(&base.log(1.0)?)?.re)?;
         let re = choose(&grows, &power_of_zero.broadcast_as(shape.clone())?, &power.re)?;
         let re = choose(&is_one, &one, &choose(&vanishes, &one.zeros_like()?, &re)?)?;
         let im = choose(&either(&is_one, &vanishes)?, &one.zeros_like()?, &power.im)?;

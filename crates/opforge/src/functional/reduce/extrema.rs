@@ -2,10 +2,11 @@
 
 use crate::functional as f;
 use crate::ops::prelude::*;
+use crate::ops::reduce::amax::TotalExtremum;
 
 functions! { max, max_of_two, max_dim, min, min_of_two, min_dim, aminmax }
 
-/// The greatest of all elements. NaN wins.
+/// The greatest of all elements. NaN wins. Those that are equal to it share the gradient, NaN too.
 ///
 /// # Errors
 /// When there are none.
@@ -18,7 +19,7 @@ functions! { max, max_of_two, max_dim, min, min_of_two, min_dim, aminmax }
 /// ```
 #[function]
 pub fn max(input: &Tensor) -> Result<Tensor> {
-    f::amax(input, None, false)
+    reduce_over(TotalExtremum::<true>, input, None, false)
 }
 
 /// The greatest of two, element by element: [`maximum`](fn@crate::functional::maximum).
@@ -49,7 +50,7 @@ pub fn max_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tenso
     along(input, dim, keepdim, OP, f::argmax)
 }
 
-/// The least of all elements. NaN wins.
+/// The least of all elements. NaN wins. Those that are equal to it share the gradient, NaN too.
 ///
 /// # Errors
 /// When there are none.
@@ -62,7 +63,7 @@ pub fn max_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tenso
 /// ```
 #[function]
 pub fn min(input: &Tensor) -> Result<Tensor> {
-    f::amin(input, None, false)
+    reduce_over(TotalExtremum::<false>, input, None, false)
 }
 
 /// The least of two, element by element: [`minimum`](fn@crate::functional::minimum).

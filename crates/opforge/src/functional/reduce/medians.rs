@@ -147,7 +147,7 @@ fn shared(input: &Tensor, value: &Tensor) -> Result<Tensor> {
         (&equal).into(),
         (&f::logical_and((&f::isnan(input)?).into(), (&f::isnan(value)?).into())?).into(),
     )?;
-    f::amax(&f::where_cond(&equal, input.into(), f64::NEG_INFINITY.into())?, None, false)
+    f::max(&f::where_cond(&equal, input.into(), f64::NEG_INFINITY.into())?)
 }
 
 /// Indices along an axis, or, where a float there is NaN, the index of the first.

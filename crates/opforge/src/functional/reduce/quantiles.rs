@@ -102,21 +102,20 @@ impl Rows {
         check_q(self.op, q)?;
         let place = q * (self.elements.dims()[self.axis] - 1) as f64;
         let (first, weight) = match interpolation {
-            "linear" => (place.floor(), place - place.floor()),
-            "lower" => (place.floor(), 0.0),
-            "higher" => (place.ceil(), 0.0),
-            "nearest" => (place.round_ties_even(), 0.0),
-            "midpoint" => (place.floor(), if place.fract() == 0.0 { 0.0 } else { 0.5 }),
+            "linear" => (place.floor(), Some(place - place.floor())),
+            "lower" => (place.floor(), None),
+            "higher" => (place.ceil(), None),
+            "nearest" => (place.round_ties_even(), None),
+            "midpoint" => (place.floor(), Some(if place.fract() == 0.0 { 0.0 } else { 0.5 })),
             other => return Err(unknown(self.op, other)),
         };
-        let (elements, count) = (self.elements.detach(), if weight > 0.0 { 2 } else { 1 });
+        let (elements, count) = (self.elements.detach(), if weight > Some(0.0) { 2 } else { 1 });
         let indices = f::argplace(&elements, self.axis, first as usize, count)?;
         let indices = unless_nan(&elements, self.axis, &indices)?;
         let found = f::gather(&self.elements, self.axis as i64, &indices)?;
-        if count == 1 {
-            return found.reshape(self.shape);
-        }
-        let [lower, higher] = [0, 1].map(|i| found.narrow(self.axis, i, 1));
+        let Some(weight) = weight else { return found.reshape(self.shape) };
+        // Between an infinity and itself too, as in `Sorted`, which gives NaN.
+        let [lower, higher] = [0, count - 1].map(|i| found.narrow(self.axis, i, 1));
         f::lerp(&lower?, &higher?, weight.into())?.reshape(self.shape)
     }
 }
@@ -166,16 +165,17 @@ impl Sorted {
         let place = tracked.map_or_else(|| self.last.affine(q, 0.0), |q| self.last.broadcast_mul(&q))?;
         let place = f::where_cond(&f::isnan(&place)?, self.end.into(), (&place).into())?;
         let (lower, higher) = (place.floor()?, place.ceil()?);
+        let element = |place: &Tensor| f::gather(&self.elements, self.axis as i64, &place.to_dtype(DType::I64)?);
+        // An element by itself is no way of length 0 to the next one: that may be infinite.
         let wanted = match interpolation {
             "linear" => place,
-            "lower" => lower.clone(),
-            "higher" => higher.clone(),
-            "nearest" => f::round(&place, 0)?,
             "midpoint" => lower.add(&higher)?.affine(0.5, 0.0)?,
+            "lower" => return element(&lower)?.reshape(&self.shape),
+            "higher" => return element(&higher)?.reshape(&self.shape),
+            "nearest" => return element(&f::round(&place, 0)?)?.reshape(&self.shape),
             other => return Err(unknown(self.op, other)),
         };
         let weight = wanted.sub(&lower)?.to_dtype(self.elements.dtype())?;
-        let element = |place: &Tensor| f::gather(&self.elements, self.axis as i64, &place.to_dtype(DType::I64)?);
         f::lerp(&element(&lower)?, &element(&higher)?, (&weight).into())?.reshape(&self.shape)
     }
 

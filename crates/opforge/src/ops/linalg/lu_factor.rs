@@ -89,7 +89,7 @@ impl Plain for LuFactor {
 /// matrix with NaN or infinities are NaN.
 ///
 /// # Errors
-/// For fewer than two dimensions, `pivot` false, and dtypes other than f32, f64, c64 and c128.
+/// For fewer than two dimensions, `pivot` false unless there are no elements, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -103,7 +103,7 @@ impl Plain for LuFactor {
 #[python(linalg, results(LU, pivots))]
 #[operator(DTypes::FACTORED, samples, LuFactor)]
 pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
-    ensure(pivot, || Error::value(OP, "pivot", false, "true"))?;
+    ensure(pivot || A.elem_count() == 0, || Error::value(OP, "pivot", false, "true"))?;
     outputs(&LuFactor, &[A]).map(Into::into)
 }
 

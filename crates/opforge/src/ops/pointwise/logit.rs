@@ -27,7 +27,7 @@ impl Unary for Logit {
     }
 }
 
-/// `log(x / (1 - x))`, of x between `eps` and `1 - eps` if given.
+/// `log(x / (1 - x))`, of x between `eps` and `1 - eps` if given; beyond these bounds, not at them, the gradient is 0.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -43,7 +43,8 @@ pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
     let x = match eps {
         // The bounds may be the wrong way round: then what is below the lower one is raised to it, and all else lowered.
         Some(eps) => {
-            let lowered = f::clamp_max(&x, (1.0 - eps).into())?;
+            let above = f::gt((&*x).into(), (1.0 - eps).into())?;
+            let lowered = f::where_cond(&above, (1.0 - eps).into(), (&*x).into())?;
             f::where_cond(&f::lt((&*x).into(), eps.into())?, eps.into(), (&lowered).into())?
         }
         None => x.into_owned(),

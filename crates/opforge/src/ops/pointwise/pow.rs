@@ -29,7 +29,7 @@ impl BinaryFn for Pow {
 impl Binary for Pow {
     const NAME: &'static str = "pow";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
-    const READS: [Saves; 2] = [Saves::INPUTS, Saves { inputs: 1, outputs: 1 }];
+    const READS: [Saves; 2] = [Saves::INPUTS, Saves { inputs: u32::MAX, outputs: 1 }];
 
     fn by_parts(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         Parts::of(a)?.pow(&Parts::of(b)?)?.join()
@@ -51,10 +51,12 @@ impl Binary for Pow {
                 flat.broadcast_as(grad.shape())?.where_cond(&grad.zeros_like()?, &grad)
             }
             Side::Right => {
-                let (base, y) = (pair.lhs()?, pair.output()?);
-                // y is 0 where the base is 0, and so is the slope there (not 0 * -inf).
+                let (base, exponent, y) = (pair.lhs()?, pair.rhs()?, pair.output()?);
+                // Powers of 0 by exponents from 0 on have no slope (not 0 * -inf); those by negative ones are infinite.
                 let zero = compare(super::eq::Eq, (&base).into(), 0.0.into(), Rules::SAME)?;
-                let log = zero.where_cond(&base.zeros_like()?, &base.log()?)?;
+                let finite = compare(super::ge::Ge, (&exponent).into(), 0.0.into(), Rules::SAME)?;
+                let flat = f::logical_and((&zero).into(), (&finite).into())?;
+                let log = f::where_cond(&flat, 1.0.into(), (&base).into())?.log()?;
                 pair.grad()?.mul(&y.broadcast_mul(&log)?)
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::functional as f;
 use crate::ops::prelude::*;
+use crate::ops::special::spherical_bessel_j0::slope;
 
 /// `sin(pi x) / (pi x)`, 1 at 0, element by element.
 ///
@@ -25,13 +26,8 @@ impl Unary for Sinc {
     }
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let x = ctx.input(0)?;
-        let flat = x.eq(0.0)?;
-        // (cos(pi x) - sinc(x)) / x, and 0 at 0.
-        let safe = flat.where_cond(&x.ones_like()?, &x)?;
-        let angle = safe.affine(std::f64::consts::PI, 0.0)?;
-        let slope = angle.cos()?.sub(&angle.sin()?.div(&angle)?)?.div(&safe)?;
-        flat.where_cond(&x.zeros_like()?, &ctx.grad(0)?.mul(&slope)?)
+        let angle = ctx.input(0)?.affine(std::f64::consts::PI, 0.0)?;
+        ctx.grad(0)?.mul(&slope(&angle)?.affine(std::f64::consts::PI, 0.0)?)
     }
 
     fn complex(&self, input: &Tensor) -> Result<Tensor> {

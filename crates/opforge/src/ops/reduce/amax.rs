@@ -42,7 +42,26 @@ impl<const MAX: bool> Reduction for Extremum<MAX> {
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
-        shared_by_ties(of)
+        shared_by_ties(of, false)
+    }
+}
+
+/// [`Extremum`] for [`max`](fn@crate::functional::max) and [`min`](fn@crate::functional::min): if it is NaN, those that are share its gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
+pub struct TotalExtremum<const MAX: bool>;
+
+impl<const MAX: bool> Reduction for TotalExtremum<MAX> {
+    const NAME: &'static str = Extremum::<MAX>::NAME;
+    const SAVES: Saves = Extremum::<MAX>::SAVES;
+    const OF_NOTHING: bool = false;
+    const ROLE: Role = Extremum::<MAX>::ROLE;
+
+    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
+        Extremum::<MAX>.lower(input, axes, output)
+    }
+
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        shared_by_ties(of, true)
     }
 }
 
@@ -58,7 +77,7 @@ impl<const MAX: bool> Reduction for Extremum<MAX> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, Extremum<true>, name = "max")]
+#[operator(DTypes::REAL, samples, Extremum<true>, TotalExtremum<true>, name = "max")]
 pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Extremum::<true>, input, dim, keepdim)
 }
@@ -84,7 +103,9 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    reduction_samples(Extremum::<true>, |x| {
-        x.iter().copied().fold(f64::NEG_INFINITY, |a, b| if a >= b || a.is_nan() { a } else { b })
-    })
+    let greatest =
+        |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, |a, b| if a >= b || a.is_nan() { a } else { b });
+    let mut samples = reduction_samples(Extremum::<true>, greatest);
+    samples.extend(reduction_samples(TotalExtremum::<true>, greatest));
+    samples
 }

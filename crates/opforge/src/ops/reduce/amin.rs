@@ -1,6 +1,6 @@
 //! `min(x, dims)`: the least element over dimensions.
 
-use super::amax::Extremum;
+use super::amax::{Extremum, TotalExtremum};
 use crate::ops::prelude::*;
 
 /// The least element over dimensions, all of them without `dim`. NaN wins.
@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, Extremum<false>, name = "min")]
+#[operator(DTypes::REAL, samples, Extremum<false>, TotalExtremum<false>, name = "min")]
 pub fn amin(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Extremum::<false>, input, dim, keepdim)
 }
@@ -41,7 +41,8 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    reduction_samples(Extremum::<false>, |x| {
-        x.iter().copied().fold(f64::INFINITY, |a, b| if a <= b || a.is_nan() { a } else { b })
-    })
+    let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, |a, b| if a <= b || a.is_nan() { a } else { b });
+    let mut samples = reduction_samples(Extremum::<false>, least);
+    samples.extend(reduction_samples(TotalExtremum::<false>, least));
+    samples
 }

@@ -26,7 +26,7 @@ impl Unary for BesselJ1 {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         // j0(x) - j1(x) / x, and a half at 0.
         let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        let flat = x.eq(0.0)?;
+        let flat = super::i1::near_zero(&x)?;
         let ratio = y.div(&flat.where_cond(&x.ones_like()?, &x)?)?;
         let ratio = flat.where_cond(&x.ones_like()?.affine(0.5, 0.0)?, &ratio)?;
         ctx.grad(0)?.mul(&super::bessel_j0::bessel_j0(&x)?.sub(&ratio)?)

@@ -25,9 +25,20 @@ impl Unary for I1 {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         // i0(x) - i1(x) / x, and a half at 0.
         let x = ctx.input(0)?;
-        let flat = x.eq(0.0)?;
+        let flat = near_zero(&x)?;
         let ratio = i1(&x)?.div(&flat.where_cond(&x.ones_like()?, &x)?)?;
         let ratio = flat.where_cond(&x.ones_like()?.affine(0.5, 0.0)?, &ratio)?;
         ctx.grad(0)?.mul(&super::i0::i0(&x)?.sub(&ratio)?)
     }
+}
+
+/// Where `f(x) / x` of a function with `f(0) = 0` is its slope at 0, to the dtype's precision: quotients of what is smaller have infinite derivatives.
+pub(super) fn near_zero(x: &Tensor) -> Result<Tensor> {
+    let epsilon = match x.dtype() {
+        DType::F64 => f64::EPSILON,
+        DType::F16 => 2f64.powi(-10),
+        DType::BF16 => 2f64.powi(-7),
+        _ => f64::from(f32::EPSILON),
+    };
+    x.abs()?.le(epsilon)
 }

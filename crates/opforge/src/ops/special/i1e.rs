@@ -26,7 +26,7 @@ impl Unary for I1e {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         // i0e(x) - i1e(x) (sign(x) + 1 / x), and a half at 0.
         let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        let flat = x.eq(0.0)?;
+        let flat = super::i1::near_zero(&x)?;
         let safe = flat.where_cond(&x.ones_like()?, &x)?;
         let slope = super::i0e::i0e(&x)?.sub(&y.mul(&crate::functional::sign(&x)?.add(&safe.recip()?)?)?)?;
         ctx.grad(0)?.mul(&flat.where_cond(&x.ones_like()?.affine(0.5, 0.0)?, &slope)?)

@@ -16,6 +16,7 @@ use crate::ops::prelude::*;
 #[python(special)]
 impl Unary for LogNdtr {
     const PICOSECONDS: usize = 1200;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -23,8 +24,12 @@ impl Unary for LogNdtr {
     }
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // sqrt(2 / pi) / erfcx(-x / sqrt(2)).
-        let scaled = super::erfcx::erfcx(&ctx.input(0)?.affine(-std::f64::consts::FRAC_1_SQRT_2, 0.0)?)?;
-        ctx.grad(0)?.div(&scaled)?.affine(std::f64::consts::FRAC_2_PI.sqrt(), 0.0)
+        // sqrt(2 / pi) / erfcx(-x / sqrt(2)); where erfcx would overflow, exp(-x^2 / 2 - log_ndtr(x)) / sqrt(2 pi).
+        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
+        let (far, zero) = (x.gt(4.0)?, x.zeros_like()?);
+        let near = far.where_cond(&zero, &x)?.affine(-std::f64::consts::FRAC_1_SQRT_2, 0.0)?;
+        let near = super::erfcx::erfcx(&near)?.recip()?.affine(std::f64::consts::FRAC_2_PI.sqrt(), 0.0)?;
+        let log = far.where_cond(&x.sqr()?.affine(-0.5, -0.5 * std::f64::consts::TAU.ln())?.sub(&y)?, &zero)?;
+        ctx.grad(0)?.mul(&far.where_cond(&log.exp()?, &near)?)
     }
 }

@@ -16,7 +16,6 @@ use crate::ops::prelude::*;
 #[python(special)]
 impl Unary for SphericalBesselJ0 {
     const PICOSECONDS: usize = 500;
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -24,13 +23,20 @@ impl Unary for SphericalBesselJ0 {
     }
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // (cos(x) - j0(x)) / x, and 0 at 0.
-        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        let flat = x.eq(0.0)?;
-        let safe = flat.where_cond(&x.ones_like()?, &x)?;
-        let slope = safe.cos()?.sub(&y)?.div(&safe)?;
-        ctx.grad(0)?.mul(&flat.where_cond(&x.zeros_like()?, &slope)?)
+        ctx.grad(0)?.mul(&slope(&ctx.input(0)?)?)
     }
+}
+
+/// `(cos(x) - sin(x) / x) / x`; near 0, where that is a difference of equals, by its series.
+pub(crate) fn slope(x: &Tensor) -> Result<Tensor> {
+    let (near, one) = (x.abs()?.lt(0.1)?, x.ones_like()?);
+    let far = near.where_cond(&one, x)?;
+    let far = far.cos()?.sub(&far.sin()?.div(&far)?)?.div(&far)?;
+    let small = near.where_cond(x, &one.zeros_like()?)?;
+    let square = small.sqr()?;
+    let series = square.affine(1.0 / 45360.0, -1.0 / 840.0)?.mul(&square)?.affine(1.0, 1.0 / 30.0)?;
+    let series = series.mul(&square)?.affine(1.0, -1.0 / 3.0)?.mul(&small)?;
+    near.where_cond(&series, &far)
 }
 
 fn reference(x: f64) -> f64 {

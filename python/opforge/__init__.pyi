@@ -19,6 +19,7 @@ from ._core import FormatError as FormatError
 from .futures import Future as Future
 from ._core import Generator as Generator
 from ._core import GradFn as GradFn
+from .amp.grad_scaler import GradScaler as GradScaler
 from ._tensors.typed import HalfTensor as HalfTensor
 from ._core import IndexError as IndexError
 from ._tensors.typed import IntTensor as IntTensor

@@ -355,7 +355,7 @@ def test_complex_functions_near_their_branch_points():
         (torch.log, cmath.log, [1.0003872 - 0.0009220167j, 0.9999999987599643 + 9.9228e-09j, 3 + 4j]),
     ):
         found = function(torch.tensor(points, dtype=torch.complex128))
-        torch.testing.assert_close(found, torch.tensor([exact(z) for z in points]), rtol=1e-7, atol=0)
+        torch.testing.assert_close(found, torch.tensor([exact(z) for z in points], dtype=found.dtype), rtol=1e-7, atol=0)
     assert str(torch.sgn(torch.tensor([complex(-0.0, -0.0)])).tolist()) == "[0j]"
     for z in (0.5j, -0.3 + 0.2j, 0.3 - 0.2j, 0.9 + 0.4j):
         z = torch.tensor(z, dtype=torch.complex128, requires_grad=True)

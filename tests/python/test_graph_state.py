@@ -379,3 +379,144 @@ def test_states_of_compiled_modules_of_others():
     model = torch.compile(nn.Linear(2, 1))
     model.load_state_dict({"_orig_mod.weight": torch.ones(1, 2), "_orig_mod.bias": torch.zeros(1)})
     assert model(torch.ones(1, 2)).item() == 2
+
+
+SCALE = 1.0
+
+
+class Named(nn.Module):
+    factor = 1.0
+
+    def forward(self, x):
+        return self.scaled(x) * SCALE
+
+    def scaled(self, x):
+        return x * self.factor
+
+
+def test_what_methods_of_modules_name(compile):
+    global SCALE
+    f, x = compile(Named()), torch.ones(1)
+    assert f(x).item() == f(x).item() == 1
+    try:
+        SCALE = 2.0
+        assert f(x).item() == f(x).item() == 2
+        Named.factor = 5.0
+        assert f(x).item() == f(x).item() == 10
+        scaled, Named.scaled = Named.scaled, lambda self, x: x + 1
+        assert f(x).item() == f(x).item() == 4
+        Named.scaled = scaled
+    finally:
+        SCALE = Named.factor = 1.0
+
+
+ACTIVATION = torch.relu
+
+
+def test_functions_in_the_place_of_others(compile):
+    global ACTIVATION
+    table, x = {"a": torch.relu}, torch.tensor([-1.0])
+    f, g = compile(lambda x: ACTIVATION(x)), compile(lambda x: table["a"](x))
+    assert f(x).item() == g(x).item() == 0
+    ACTIVATION = table["a"] = torch.abs
+    assert f(x).item() == g(x).item() == 1
+    ACTIVATION = torch.relu
+    factor = [2.0]
+    model = nn.Identity()
+    model.act = lambda x: x * factor[0]
+    h = compile(lambda x: model.act(x))
+    assert h(x).item() == -2
+    factor[0] = 3.0
+    assert h(x).item() == -3
+
+
+def test_other_values_that_are_rebound(compile):
+    dtype, part, size = torch.float32, slice(0, 1), np.int64(1)
+    f = compile(lambda x: x.to(dtype)[part].repeat(int(size)))
+    assert (f(torch.ones(2)).dtype, f(torch.ones(2)).shape) == (torch.float32, (1,))
+    dtype, part, size = torch.float64, slice(0, 2), np.int64(3)
+    assert (f(torch.ones(2)).dtype, f(torch.ones(2)).shape) == (torch.float64, (6,))
+    array = np.ones(2, np.float32)
+    g = compile(lambda x: x * float(array[0]))
+    assert g(torch.ones(1)).item() == 1
+    array[0] = 7
+    assert g(torch.ones(1)).item() == 7
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+
+def test_settings_of_any_kind(compile):
+    slotted, space = Slotted(), types.SimpleNamespace(k=1.0)
+    slotted.k = 1.0
+    f = compile(lambda x: x * slotted.k * space.k)
+    assert f(torch.ones(1)).item() == 1
+    slotted.k = 3.0
+    assert f(torch.ones(1)).item() == 3
+    space.k = 5.0
+    assert f(torch.ones(1)).item() == 15
+
+
+def test_the_structure_of_containers(compile):
+    values, table, deep = [], {1: 0}, [[1.0], []]
+    f = compile(lambda x: x * len(values) + sum(table) + 10 * len(deep[0]))
+    assert f(torch.ones(1)).item() == 11
+    values.append([])
+    assert f(torch.ones(1)).item() == 12
+    table[5] = table.pop(1)
+    assert f(torch.ones(1)).item() == 16
+    deep[1].append(deep[0].pop())
+    assert f(torch.ones(1)).item() == 6
+    parameters = [nn.Parameter(torch.full((1,), float(i))) for i in range(300)]
+    g = compile(lambda x: sum(p * x for p in parameters))
+    assert g(torch.ones(1)).item() == 44850
+    parameters[7] = nn.Parameter(torch.full((1,), 1007.0))
+    assert g(torch.ones(1)).item() == 45850
+
+
+def test_iterators_and_generators_go_on(compile):
+    numbers, generator = iter(range(10)), np.random.default_rng(3)
+    f, g = compile(lambda x: x * next(numbers)), compile(lambda x: x * generator.random())
+    assert [f(torch.ones(1)).item() for _ in range(4)] == [0.0, 1.0, 2.0, 3.0]
+    other = np.random.default_rng(3)
+    assert [g(torch.ones(1, dtype=torch.float64)).item() for _ in range(3)] == [other.random() for _ in range(3)]
+
+
+def test_hooks_that_are_registered_later(compile):
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.ones_(model.weight)
+    f = compile(lambda x: model(x))
+    assert f(torch.ones(1)).item() == 1
+    handle = model.register_forward_hook(lambda module, x, y: y * 2)
+    assert f(torch.ones(1)).item() == 2
+    handle.remove()
+    assert f(torch.ones(1)).item() == 1
+
+
+def test_generators_that_are_seeded_inside(compile):
+    generator = torch.Generator()
+    f = compile(lambda x: (generator.manual_seed(7), torch.rand(2, generator=generator))[1])
+    assert f(torch.ones(1)).tolist() == f(torch.ones(1)).tolist() == f(torch.ones(1)).tolist()
+
+
+def test_new_leaves_and_shapes_of_arguments(compile):
+    p = compile(lambda x: nn.Parameter(x * 2))(torch.ones(1))
+    (p * 2).sum().backward()
+    assert p.grad.item() == 2
+    x = torch.ones(2)
+    compile(lambda x: x.unsqueeze_(0) * 2)(x)
+    assert x.shape == (1, 2)
+
+
+def test_many_shapes_are_one_graph():
+    f = torch.compile(lambda x: x * 2 + 1, fullgraph=True)
+    for n in range(1, 100):
+        assert f(torch.ones(n)).sum().item() == 3 * n
+
+
+def test_one_tensor_as_several_arguments(compile):
+    f, x = compile(lambda x, y: x * 10 if x is y else x + y), torch.full((1,), 2.0, requires_grad=True)
+    assert f(x, x).item() == 20 and f(x, x.detach()).item() == 4
+    f(x, x).backward()
+    assert x.grad.item() == 10

@@ -219,6 +219,11 @@ fn taken_grads(arguments: &[Tensor], examples: &[&Tensor]) -> Result<Vec<(Grad, 
 fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec<Tensor>, Traced)> {
     let calls = calls()?;
     let count = results.len();
+    let is_own = |y: &Tensor| arguments.iter().any(|argument| argument.id() == y.id());
+    if results.iter().any(|y| y.requires_grad() && y.is_leaf() && !is_own(y)) {
+        let accepted = "a function whose results are computed: only calls one by one give leaves";
+        return Err(Error::autograd(GRAPH, "result", "a leaf", accepted));
+    }
     let differentiable: Vec<bool> =
         results.iter().map(|y| y.requires_grad() && is_grad_enabled() && !y.dtype().is_int() && !is_freed(y)).collect();
     let mut roots = Vec::new();

@@ -1,7 +1,9 @@
 //! Sources of random numbers: `Generator`, and the functions of the one that is used where none is named.
 
+use opforge::tracer::is_traced;
 use opforge::{Device, Error, Generator, Tensor};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::device::PyDevice;
 use crate::error::OrRaise;
@@ -36,6 +38,19 @@ impl From<Seed> for u64 {
     }
 }
 
+/// Refuses to set a state while a graph is traced: it draws when it runs.
+fn check_untraced() -> Result<(), Error> {
+    if !is_traced() {
+        return Ok(());
+    }
+    Err(Error::value(
+        "Generator",
+        "state",
+        "set while a graph is traced",
+        "one that is set outside: graphs draw when they run",
+    ))
+}
+
 /// The numbers of a state: seed, then number of draws, the low byte first.
 fn words(state: &Tensor) -> Result<[u64; 2], Error> {
     let bytes = state.to_vec1::<u8>()?;
@@ -67,22 +82,24 @@ impl PyGenerator {
     }
 
     /// Copies are generators of their own.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Py<PyAny>, (Py<PyAny>, Py<PyAny>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
-        let restored = py.import("opforge.random")?.getattr("_restored")?.unbind();
-        let device = slf.getattr("device")?.unbind();
-        Ok((restored, (device, slf.get().get_state(py)?)))
+        let state = slf.get().get_state(py)?.into_bound(py);
+        let arguments = PyTuple::new(py, [slf.getattr("device")?, state])?;
+        Ok((py.import("opforge.random")?.getattr("_restored")?, arguments))
     }
 
     /// Restarts from a seed.
-    fn manual_seed<'py>(slf: Bound<'py, Self>, seed: Seed) -> Bound<'py, Self> {
+    fn manual_seed<'py>(slf: Bound<'py, Self>, seed: Seed) -> PyResult<Bound<'py, Self>> {
+        check_untraced().or_raise(slf.py())?;
         slf.get().0.manual_seed(seed.into());
-        slf
+        Ok(slf)
     }
 
     /// Restarts from a seed that differs from run to run, and returns it.
-    fn seed(&self) -> u64 {
-        self.0.seed()
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        check_untraced().or_raise(py)?;
+        Ok(self.0.seed())
     }
 
     /// The seed that it was last restarted from.
@@ -98,6 +115,7 @@ impl PyGenerator {
 
     /// Goes back, or on, to what `get_state` gave; returns the generator.
     fn set_state<'py>(slf: PyRef<'py, Self>, new_state: &Bound<'py, PyTensor>) -> PyResult<PyRef<'py, Self>> {
+        check_untraced().or_raise(new_state.py())?;
         slf.0.set_state(words(&PyTensor::of(new_state)).or_raise(new_state.py())?);
         Ok(slf)
     }

@@ -6,6 +6,7 @@ import random
 import sys
 import types
 from collections import deque
+from collections.abc import Iterator
 
 from .. import _core
 from ._watch import is_of_users, is_plain
@@ -22,11 +23,13 @@ class Around:
     def __init__(self, function, objects=()):
         self._seen = set()
         self._before = []  # containers with copies of them
+        self._generators = _generators()  # how states of random numbers are asked for and set
+        self.has_iterators = False
         self._cells = []  # variables of closures, with what they hold
         self._globals = []  # namespaces, names and values
         for value in (function, *objects):
             self._visit(value, _DEPTH)
-        self._random = _random_states()
+        self._random = [getter() for getter, _ in self._generators]
 
     def _visit(self, value, depth):
         if is_plain(value) or isinstance(value, (_core.Tensor, type, types.ModuleType)) or depth == 0 or id(value) in self._seen:
@@ -48,6 +51,8 @@ class Around:
             return list(value.values() if isinstance(value, dict) else value)
         if isinstance(value, tuple):
             return value
+        self._generators.extend(_generators_of(value))
+        self.has_iterators |= isinstance(value, Iterator)
         attributes = getattr(value, "__dict__", None) if is_of_users(type(value)) else None
         return () if attributes is None else (attributes,)
 
@@ -73,7 +78,7 @@ class Around:
 
     def has_drawn(self):
         """Whether random numbers of Python's or NumPy's were drawn."""
-        return str(_random_states()) != str(self._random)
+        return str([getter() for getter, _ in self._generators]) != str(self._random)
 
     def restore(self):
         """Makes everything what it was."""
@@ -86,9 +91,8 @@ class Around:
             cell.cell_contents = value
         for names, name, value in self._globals:
             names[name] = value
-        if self.has_drawn():
-            for (_, setter), state in zip(_generators(), self._random):
-                setter(state)
+        for (_, setter), state in zip(self._generators, self._random):
+            setter(state)
 
 
 def _is_same(a, b):
@@ -104,10 +108,18 @@ def _are_same(now, before):
 
 
 def _generators():
-    """How the states of random numbers are asked for and set: Python's, and NumPy's if it is there."""
-    numpy = sys.modules.get("numpy")
-    return [(random.getstate, random.setstate), *([(numpy.random.get_state, numpy.random.set_state)] if numpy else [])]
+    """How the states of random numbers of the process are asked for and set: Python's, and NumPy's if it is there."""
+    return [(random.getstate, random.setstate), *(_generators_of(sys.modules["numpy"].random.mtrand._rand) if "numpy" in sys.modules else ())]
 
 
-def _random_states():
-    return [getter() for getter, _ in _generators()]
+def _generators_of(value):
+    """The same of a generator."""
+    if isinstance(value, random.Random):
+        return [(value.getstate, value.setstate)]
+    if type(value).__module__.startswith("numpy.random"):
+        bits = getattr(value, "bit_generator", None)
+        if bits is not None:
+            return [(lambda: bits.state, lambda state: setattr(bits, "state", state))]
+        if hasattr(value, "get_state"):
+            return [(value.get_state, value.set_state)]
+    return []

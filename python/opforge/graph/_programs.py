@@ -10,7 +10,7 @@ from .._calls import intercept as _intercept
 from .._calls.tracing import NotAGraph, is_compiling, thread
 from ..func import _levels
 from ._around import Around
-from ._tree import NoStructure, flatten
+from ._tree import NoStructure, flatten, once
 from ._watch import state, watched
 
 # Kinds of calls that a function keeps programs for.
@@ -61,6 +61,8 @@ class _Entry:
 
 # How often a function is traced for tensors of one kind, because something else that it reads has changed.
 _MOST_ALIKE = 4
+# How many kinds of calls, none of which comes again, make a function one that is not traced any more.
+_MOST_MISSES = 16
 # In the place of the programs of a kind of calls that run one by one.
 _ONE_BY_ONE = object()
 
@@ -77,7 +79,7 @@ class Compiled:
         self._generation = _generation
         self._programs = {}
         self._kept = {}  # by kinds without their tensors: how often such a call was traced that keeps something
-        self._hits = self._traces = 0
+        self._misses = 0  # kinds of calls in a row, each of which was another
         self._is_given_up = False
 
     def __call__(self, args, kwargs):
@@ -91,19 +93,21 @@ class Compiled:
             self._forget()
         if self._is_given_up:
             return self._function(*args, **kwargs)
-        key, modules = self._key(structure)
+        tensors, places = once(tensors)
+        key, modules = self._key(structure, places)
         known = kept(self._programs, key, modules)
         for entry in known:
             if entry is _ONE_BY_ONE:
                 return self._function(*args, **kwargs)
             if not entry.keeps and entry.program.accepts(tensors):
-                self._hits += 1
+                self._misses = 0
                 return self._run(entry, tensors, args, kwargs)
         return self._first_call(key, known, tensors, structure, args, kwargs)
 
-    def _key(self, structure):
+    def _key(self, structure, places):
+        """The key of a kind of calls, in which tensors may be given more than once, and the modules that are part of it."""
         now, modules = state(watched(self._function, structure.others))
-        return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
+        return ((structure.key, places), now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
     def _kind(self, key):
         """A kind of calls, whichever tensors it reads besides its arguments."""
@@ -111,28 +115,31 @@ class Compiled:
         return structure, now[:-1], *rest
 
     def _first_call(self, key, known, tensors, structure, args, kwargs):
-        kind = self._kind(key)
+        kind, places = self._kind(key), key[0][1]
         if self._kept.get(kind) is _ONE_BY_ONE:
             return self._function(*args, **kwargs)
         if any(tensor.is_global for tensor in tensors):
             return self._one_by_one(known, args, kwargs, "it is called with global tensors, whose calls run one by one")
-        if self._traces > _MOST and self._hits < self._traces:
+        self._misses += not known
+        if self._misses > _MOST_MISSES and not self._fullgraph:
             self._is_given_up = True
             return self._as_it_is(args, kwargs, "something that it reads besides tensors is another in each call")
-        self._traces += 1
         results = None
 
         def function(tensors):
             nonlocal results
-            args, kwargs = structure.build(tensors)
+            given = tensors if places is None else [tensors[place] for place in places]
+            args, kwargs = structure.build(given)
             flat, results = flatten(self._function(*args, **kwargs))
-            if not structure.is_of((args, kwargs), tensors):
+            if not structure.is_of((args, kwargs), given):
                 raise NotAGraph("it changes a container among its arguments")
             if around.has_drawn():
                 raise NotAGraph("it draws random numbers of Python's or NumPy's")
             return flat
 
         around = Around(self._function, structure.others)
+        if around.has_iterators:
+            return self._one_by_one(known, args, kwargs, "it goes on with an iterator")
         try:
             program = trace(function, tensors, False)
         except BaseException as error:
@@ -220,7 +227,8 @@ class Compiled:
         """The program for such calls, which is made if there is none yet, and the call's tensors."""
         self(args, kwargs)
         tensors, structure = flatten((args, kwargs))
-        known, _ = self._programs.get(self._key(structure)[0], ([], None))
+        tensors, places = once(tensors)
+        known, _ = self._programs.get(self._key(structure, places)[0], ([], None))
         programs = (entry.program for entry in known if entry is not _ONE_BY_ONE)
         program = next((program for program in programs if program.accepts(tensors)), None)
         if program is None:

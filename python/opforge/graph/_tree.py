@@ -50,6 +50,16 @@ def flatten(value):
     return parts.tensors, Structure(key, parts.others, parts.like)
 
 
+def once(tensors):
+    """Each of these tensors once, and for all of them their places among those; None if each is another."""
+    places = {}
+    for tensor in tensors:
+        places.setdefault(id(tensor), len(places))
+    if len(places) == len(tensors):
+        return tensors, None
+    return list({id(tensor): tensor for tensor in tensors}.values()), tuple(places[id(tensor)] for tensor in tensors)
+
+
 class _Parts:
     """What a value is made of, in order."""
 

@@ -70,18 +70,38 @@ fn told_apart<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if differs { Ok(value.repr()?.into_any()) } else { Ok(value.clone()) }
 }
 
+/// Adds a plain value to a hash, with its class. Ints are taken as they are: Python's own hashes of -1 and -2 are one.
+fn hash_plain(value: &Bound<'_, PyAny>, hash: &mut DefaultHasher) -> PyResult<()> {
+    (value.get_type_ptr() as usize).hash(hash);
+    if let Ok(float) = value.cast::<PyFloat>() {
+        float.value().to_bits().hash(hash);
+    } else if let Ok(number) = value.cast::<PyComplex>() {
+        (number.real().to_bits(), number.imag().to_bits()).hash(hash);
+    } else if value.is_instance_of::<PyInt>() {
+        match value.extract::<i64>() {
+            Ok(int) => int.hash(hash),
+            Err(_) => value.str()?.to_string().hash(hash),
+        }
+    } else if !value.is_none() {
+        value.hash()?.hash(hash);
+    }
+    Ok(())
+}
+
 /// What tells apart how modules, tensors and plain values are now: which they are, where elements lie, whether they need gradients, and the
-/// attributes of modules; the last of it is a hash of all but plain values. The modules and other objects come with it: as long as they are held no other
+/// attributes of modules: a hash of plain values and of which modules there are, and one of all else. The modules and other objects come with it: as long as they are held no other
 /// has their identity.
 ///
-/// `holder` tells of a class whose objects hold tensors the attributes, dictionaries, of children and of tensors; of another class whether attributes of its
-/// objects are to be looked at. Attributes of modules that are among the names `own` are not.
+/// Third come functions: those of modules' classes, and those that are attributes, whose variables are the caller's to look at.
+///
+/// `holder` tells of a class whose objects hold tensors the attributes, dictionaries, of children and of tensors, and its functions; of another class whether
+/// attributes of its objects are to be looked at. Attributes of modules that are among the names `own` are not.
 #[pyfunction]
 pub fn _state<'py>(
     roots: &Bound<'py, PyList>,
     holder: &Bound<'py, PyAny>,
     own: &Bound<'py, PyFrozenSet>,
-) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyList>)> {
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyList>, Bound<'py, PyList>)> {
     let py = roots.py();
     let mut state = State {
         holder,
@@ -90,7 +110,8 @@ pub fn _state<'py>(
         known: HashMap::new(),
         seen: HashSet::new(),
         held: Vec::new(),
-        key: Vec::new(),
+        functions: Vec::new(),
+        plain: DefaultHasher::new(),
         hash: DefaultHasher::new(),
     };
     for root in roots {
@@ -98,18 +119,20 @@ pub fn _state<'py>(
             state.tensor(&root)?;
         } else if let Class::Module(_) = state.class(&root)? {
             state.module(root)?;
+        } else if is_plain(&root) {
+            hash_plain(&root, &mut state.plain)?;
         } else {
-            state.plain(&root)?;
+            state.identity(&root);
         }
     }
-    state.key.push(state.hash.finish().into_pyobject(py)?.into_any());
-    Ok((PyTuple::new(py, state.key)?, PyList::new(py, state.held)?))
+    let key = PyTuple::new(py, [state.plain.finish(), state.hash.finish()])?;
+    Ok((key, PyList::new(py, state.held)?, PyList::new(py, state.functions)?))
 }
 
 /// Containers and objects in one another that attributes are looked for in.
 const LEVELS: usize = 4;
 /// Longer containers hold data.
-const LENGTH: usize = 256;
+const LENGTH: usize = 1024;
 
 struct State<'a, 'py> {
     holder: &'a Bound<'py, PyAny>,
@@ -121,8 +144,10 @@ struct State<'a, 'py> {
     /// The addresses of modules and objects.
     seen: HashSet<usize>,
     held: Vec<Bound<'py, PyAny>>,
-    /// Each module's identity, classes and values of its plain attributes, and plain roots.
-    key: Vec<Bound<'py, PyAny>>,
+    functions: Vec<Bound<'py, PyAny>>,
+    /// Of each module's identity and plain attributes, and of plain roots.
+    plain: DefaultHasher,
+    /// Of all else.
     hash: DefaultHasher,
 }
 
@@ -147,7 +172,11 @@ impl<'py> State<'_, 'py> {
         let found = match told.cast::<PyBool>() {
             Ok(is_object) if is_object.is_true() => Class::Object,
             Ok(_) => Class::Other,
-            Err(_) => Class::Module(told.extract()?),
+            Err(_) => {
+                let (children, tensors, functions): (_, _, Vec<Bound<'py, PyAny>>) = told.extract()?;
+                self.functions.extend(functions);
+                Class::Module((children, tensors))
+            }
         };
         Ok(self.known.entry(class.as_type_ptr()).or_insert(found).clone())
     }
@@ -160,11 +189,6 @@ impl<'py> State<'_, 'py> {
         Ok(())
     }
 
-    fn plain(&mut self, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        self.key.extend([value.get_type().into_any(), told_apart(value)?]);
-        Ok(())
-    }
-
     /// A module and those in it.
     fn module(&mut self, module: Bound<'py, PyAny>) -> PyResult<()> {
         let mut waiting = vec![module];
@@ -173,24 +197,31 @@ impl<'py> State<'_, 'py> {
                 continue;
             }
             let Class::Module((children, tensors)) = self.class(&module)? else { continue };
-            for name in tensors {
-                let tensors = module.getattr(name)?;
-                tensors
-                    .cast::<PyDict>()?
-                    .iter()
-                    .try_for_each(|(_, tensor)| if tensor.is_none() { Ok(()) } else { self.tensor(&tensor) })?;
+            for table in tensors {
+                for (name, tensor) in module.getattr(table)?.cast::<PyDict>()?.iter() {
+                    name.hash()?.hash(&mut self.hash);
+                    if !tensor.is_none() {
+                        self.tensor(&tensor)?;
+                    }
+                }
             }
-            self.key.push((module.as_ptr() as usize).into_pyobject(module.py())?.into_any());
+            (module.as_ptr() as usize).hash(&mut self.plain);
             let attributes = module.getattr(pyo3::intern!(module.py(), "__dict__"))?;
             for (name, value) in attributes.cast::<PyDict>()?.iter() {
                 if is_plain(&value) {
-                    self.plain(&value)?;
-                } else if !self.interned.contains(&name.as_ptr()) && !self.own.contains(name)? {
+                    name.hash()?.hash(&mut self.plain);
+                    hash_plain(&value, &mut self.plain)?;
+                } else if !self.interned.contains(&name.as_ptr()) && !self.own.contains(&name)? {
+                    name.hash()?.hash(&mut self.hash);
                     self.attribute(&value, 0)?;
                 }
             }
-            let children = module.getattr(children)?;
-            waiting.extend(children.cast::<PyDict>()?.iter().map(|(_, child)| child).filter(|child| !child.is_none()));
+            for (name, child) in module.getattr(children)?.cast::<PyDict>()?.iter() {
+                name.hash()?.hash(&mut self.hash);
+                if !child.is_none() {
+                    waiting.push(child);
+                }
+            }
             self.held.push(module);
         }
         Ok(())
@@ -201,13 +232,10 @@ impl<'py> State<'_, 'py> {
         if value.is_instance_of::<PyTensor>() {
             return self.tensor(value);
         }
-        (value.get_type_ptr() as usize).hash(&mut self.hash);
         if is_plain(value) {
-            return match value.cast::<PyFloat>() {
-                Ok(float) => Ok(float.value().to_bits().hash(&mut self.hash)),
-                Err(_) => Ok(value.hash()?.hash(&mut self.hash)),
-            };
+            return hash_plain(value, &mut self.hash);
         }
+        (value.get_type_ptr() as usize).hash(&mut self.hash);
         let is_short = |length: usize| length <= LENGTH && level < LEVELS;
         if let Ok(items) = value.cast_exact::<PyTuple>()
             && is_short(items.len())
@@ -230,19 +258,28 @@ impl<'py> State<'_, 'py> {
                 self.attribute(&item, level + 1)
             });
         }
-        (value.as_ptr() as usize).hash(&mut self.hash);
         match self.class(value)? {
             Class::Module(_) => return self.module(value.clone()),
             Class::Object if level < LEVELS && self.seen.insert(value.as_ptr() as usize) => {
                 if let Ok(attributes) = value.getattr(pyo3::intern!(value.py(), "__dict__"))
                     && let Ok(attributes) = attributes.cast::<PyDict>()
                 {
-                    attributes.iter().try_for_each(|(_, item)| self.attribute(&item, level + 1))?;
+                    attributes.iter().try_for_each(|(name, item)| {
+                        name.hash()?.hash(&mut self.hash);
+                        self.attribute(&item, level + 1)
+                    })?;
                 }
             }
+            _ if value.is_callable() => self.functions.push(value.clone()),
             _ => {}
         }
-        self.held.push(value.clone());
+        self.identity(value);
         Ok(())
+    }
+
+    /// Which object it is.
+    fn identity(&mut self, value: &Bound<'py, PyAny>) {
+        (value.as_ptr() as usize).hash(&mut self.hash);
+        self.held.push(value.clone());
     }
 }

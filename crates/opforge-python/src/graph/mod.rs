@@ -19,9 +19,9 @@ pub struct PyGraphFunction(Traced);
 
 enum Traced {
     /// One that gradients flow through.
-    Function(Function),
+    Function(Box<Function>),
     /// One that is a whole step: results carry no gradient.
-    Step(Program),
+    Step(Box<Program>),
 }
 
 impl Traced {
@@ -38,9 +38,24 @@ fn tensors(objects: &Bound<'_, PyList>) -> PyResult<Vec<Tensor>> {
 }
 
 /// What a function of a list of tensors returns for these.
+///
+/// # Errors
+/// The function's, and for arguments that are other tensors now, as `unsqueeze_` and `.data` make them: whose they are would not see that.
 fn call_list(function: &Bound<'_, PyAny>, arguments: &[Tensor]) -> PyResult<Vec<Tensor>> {
-    let arguments = PyList::new(function.py(), arguments.iter().cloned().map(PyTensor::from))?;
-    tensors(function.call1((arguments,))?.cast::<PyList>()?)
+    let py = function.py();
+    let objects = arguments.iter().map(|x| PyTensor::wrap(py, x.clone())).collect::<PyResult<Vec<_>>>()?;
+    let results = tensors(function.call1((PyList::new(py, &objects)?,))?.cast::<PyList>()?)?;
+    let is_same = |(object, x): (&Py<PyAny>, &Tensor)| {
+        let now = PyTensor::of(object.bind(py).cast()?);
+        PyResult::Ok(now.shares_storage(x) && now.meta() == x.meta())
+    };
+    for pair in objects.iter().zip(arguments) {
+        if !is_same(pair)? {
+            let accepted = "a function that leaves their shapes and memory as they are";
+            return Err(Error::value("graph", "argument", "changed to another tensor", accepted)).or_raise(py);
+        }
+    }
+    Ok(results)
 }
 
 /// Traces a function of a list of tensors, which returns a list of tensors. `step`: whether results carry no gradient.
@@ -52,11 +67,11 @@ pub fn _trace(function: &Bound<'_, PyAny>, examples: &Bound<'_, PyList>, step: b
     let examples: Vec<&Tensor> = examples.iter().collect();
     let call = |arguments: &[Tensor]| call_list(function, arguments).map_err(Error::wrap);
     let traced = if step {
-        trace(&examples, call).and_then(|graph| graph.compile()).map(Traced::Step)
+        trace(&examples, call).and_then(|graph| graph.compile()).map(|program| Traced::Step(Box::new(program)))
     } else {
         // Cycles of Python's objects hold what nobody wants.
         let tidy = || drop(py.import("gc").and_then(|gc| gc.call_method0("collect")));
-        Function::trace_and_tidy(&examples, call, tidy).map(Traced::Function)
+        Function::trace_and_tidy(&examples, call, tidy).map(|function| Traced::Function(Box::new(function)))
     };
     traced.or_raise(py).map(PyGraphFunction)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyRecursionError;
@@ -154,7 +155,7 @@ struct State<'a, 'py> {
 #[derive(Clone)]
 enum Class<'py> {
     /// Of modules: the names of the attributes that hold children, and those that hold tensors.
-    Module(Names<'py>),
+    Module(Rc<Names<'py>>),
     /// Of objects whose attributes are looked at.
     Object,
     Other,
@@ -175,7 +176,7 @@ impl<'py> State<'_, 'py> {
             Err(_) => {
                 let (children, tensors, functions): (_, _, Vec<Bound<'py, PyAny>>) = told.extract()?;
                 self.functions.extend(functions);
-                Class::Module((children, tensors))
+                Class::Module(Rc::new((children, tensors)))
             }
         };
         Ok(self.known.entry(class.as_type_ptr()).or_insert(found).clone())
@@ -196,9 +197,15 @@ impl<'py> State<'_, 'py> {
             if !self.seen.insert(module.as_ptr() as usize) {
                 continue;
             }
-            let Class::Module((children, tensors)) = self.class(&module)? else { continue };
-            for table in tensors {
-                for (name, tensor) in module.getattr(table)?.cast::<PyDict>()?.iter() {
+            let Class::Module(names) = self.class(&module)? else { continue };
+            let (children, tensors) = &*names;
+            let attributes = module.getattr(pyo3::intern!(module.py(), "__dict__"))?.cast_into::<PyDict>()?;
+            let table = |name: &Bound<'py, PyString>| match attributes.get_item(name)? {
+                Some(table) => Ok(table.cast_into::<PyDict>()?),
+                None => PyResult::Ok(module.getattr(name)?.cast_into::<PyDict>()?),
+            };
+            for name in tensors {
+                for (name, tensor) in table(name)?.iter() {
                     name.hash()?.hash(&mut self.hash);
                     if !tensor.is_none() {
                         self.tensor(&tensor)?;
@@ -206,17 +213,19 @@ impl<'py> State<'_, 'py> {
                 }
             }
             (module.as_ptr() as usize).hash(&mut self.plain);
-            let attributes = module.getattr(pyo3::intern!(module.py(), "__dict__"))?;
-            for (name, value) in attributes.cast::<PyDict>()?.iter() {
+            for (name, value) in attributes.iter() {
                 if is_plain(&value) {
                     name.hash()?.hash(&mut self.plain);
                     hash_plain(&value, &mut self.plain)?;
                 } else if !self.interned.contains(&name.as_ptr()) && !self.own.contains(&name)? {
                     name.hash()?.hash(&mut self.hash);
+                    if value.cast::<PyDict>().is_ok_and(PyDictMethods::is_empty) {
+                        continue;
+                    }
                     self.attribute(&value, 0)?;
                 }
             }
-            for (name, child) in module.getattr(children)?.cast::<PyDict>()?.iter() {
+            for (name, child) in table(children)?.iter() {
                 name.hash()?.hash(&mut self.hash);
                 if !child.is_none() {
                     waiting.push(child);

@@ -520,3 +520,26 @@ def test_one_tensor_as_several_arguments(compile):
     assert f(x, x).item() == 20 and f(x, x.detach()).item() == 4
     f(x, x).backward()
     assert x.grad.item() == 10
+
+
+def test_hooks_that_keep_gradients(compile):
+    model, kept = nn.Linear(1, 1), []
+    model.register_full_backward_hook(lambda module, into, out: kept.append(out[0].item()))
+    x = torch.ones(1, 1, requires_grad=True)
+    f = compile(model)
+    for _ in range(2):
+        f(x).sum().backward()
+    assert kept == [1.0, 1.0]
+    w, seen = torch.ones(1, requires_grad=True), []
+    compile(lambda x: (h := x * w, h.register_hook(seen.append), h)[2])(torch.ones(1)).sum().backward()
+    assert [grad.item() for grad in seen] == [1.0]
+
+
+def test_views_of_intermediates_that_are_changed_in_place(compile):
+    a, w = torch.arange(16.0).reshape(4, 4), torch.eye(4)
+    f = compile(lambda a: (v := a @ w, v[:, :2].mul_(2), v[:, :2] + 1)[2])
+    assert torch.equal(f(a), a[:, :2] * 2 + 1)
+    g = compile(lambda a: (v := a @ w, v.t().add_(1), v + 1)[2])
+    assert torch.equal(g(a), a + 2)
+    h = compile(lambda b: (v := b @ w, v[1:].mul_(2), v + 1)[2])
+    assert h(torch.ones(1, 4)).tolist() == [[2.0] * 4] and h(torch.ones(2, 4)).tolist() == [[2.0] * 4, [3.0] * 4]

@@ -16,6 +16,9 @@ use crate::world::Grad;
 
 const GRAPH: &str = "graph";
 
+/// The number of the arguments that stand for gradients of results, until that among the backward program's arguments is known.
+const SEED: usize = usize::MAX;
+
 /// What is done to programs between whose runs weights change.
 const TRAINING: Options = Options { prepacking: false, ..Options::ALL };
 
@@ -117,6 +120,7 @@ impl Function {
             held = held.tidied();
         }
         let (values, kept): (Vec<usize>, Vec<Tensor>) = held.values()?.into_iter().unzip();
+        refuse_seeds(&graph, &values)?;
         let results = traced.results;
         if traced.leaves.is_empty() {
             let mut graph = graph.with_own_constants();
@@ -229,8 +233,7 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
     let mut roots = Vec::new();
     let mut seeds = Vec::new();
     for result in results.iter().zip(&differentiable).filter(|(_, has)| **has).map(|(result, _)| result) {
-        // The number among the backward program's arguments is not known yet.
-        let (seed, used) = further_argument(usize::MAX, result)?;
+        let (seed, used) = further_argument(SEED, result)?;
         seeds.push(used);
         roots.push((result.clone(), Some(seed)));
     }
@@ -249,6 +252,18 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
     Ok((results, Traced { calls, results: count, differentiable, seeds, leaves }))
 }
 
+/// An error if a gradient of a result is kept: it is there when the backward program runs, and no value of the forward program.
+fn refuse_seeds(graph: &Graph, kept: &[usize]) -> Result<()> {
+    let is_seed = |&value: &usize| matches!(graph.values[value].origin, Origin::Input(SEED));
+    if kept.iter().any(is_seed) { Err(keeps_gradients()) } else { Ok(()) }
+}
+
+#[cold]
+fn keeps_gradients() -> Error {
+    let accepted = "gradients that nobody keeps: elements are there when it runs";
+    Error::autograd(GRAPH, "backward", "a function that keeps what it computes", accepted)
+}
+
 /// The graph that computes the results and what is to be saved, and the gradients' program.
 fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backward)> {
     let count = graph.nodes.len();
@@ -263,8 +278,7 @@ fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backwar
 
     let made_before = graph.marks(graph.nodes.iter().flat_map(|node| &node.outputs));
     if kept.iter().any(|&value| graph.is_made(value) && !made_before[value]) {
-        let accepted = "gradients that nobody keeps: elements are there when it runs";
-        return Err(Error::autograd(GRAPH, "backward", "a function that keeps what it computes", accepted));
+        return Err(keeps_gradients());
     }
     graph.also_give(kept);
     let count = backward.values.len();

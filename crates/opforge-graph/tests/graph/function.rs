@@ -1,5 +1,7 @@
 //! Traced functions in programs that record gradients.
 
+use std::sync::{Arc, Mutex};
+
 use crate::common::{floats, vec};
 use opforge::functional::dropout;
 use opforge::{DType, Device, Result, Tensor, Var, no_grad};
@@ -93,6 +95,23 @@ fn what_would_be_wrong_is_refused() {
     let loss = y.sum_all().unwrap();
     no_grad(|| y.detach().mul_(&y.ones_like()?)).unwrap();
     assert!(loss.backward().unwrap_err().to_string().contains("changed in place"));
+    // Gradients of results that somebody keeps.
+    let w = &own[0];
+    let gradients = Arc::new(Mutex::new(Vec::new()));
+    let (kept, like_w) = (gradients.clone(), floats(&[16, 8], 4));
+    let keeping = move |x: &[Tensor]| {
+        let (y, kept) = (x[0].mul(w)?, kept.clone());
+        y.register_hook(Arc::new(move |gradient: &Tensor| {
+            kept.lock().unwrap().push(gradient.clone());
+            Ok(None)
+        }))?;
+        Ok(vec![y])
+    };
+    let error = Function::trace(&[&like_w], keeping).err().unwrap().to_string();
+    assert!(
+        error.contains("a function that keeps what it computes") && gradients.lock().unwrap().len() == 1,
+        "{error}"
+    );
     // What calls before the graph computed.
     let scaled = own[0].affine(2.0, 0.0).unwrap();
     let error = Function::trace(&[&x], |x| Ok(vec![x[0].matmul(&scaled)?])).err().unwrap().to_string();

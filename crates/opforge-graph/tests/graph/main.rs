@@ -11,6 +11,7 @@ mod laws;
 mod packed;
 mod passes;
 mod save;
+mod views;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

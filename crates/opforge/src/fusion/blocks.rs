@@ -89,8 +89,8 @@ pub(super) struct Places<'a> {
     pub stand_in: Option<(Access, Place)>,
     locals: HashMap<usize, Local>,
     pub local_bytes: usize,
-    /// The number of the last call that reads each storage.
-    last_read: HashMap<usize, usize>,
+    /// The number of the last call that reads or writes each storage: also one that writes what nobody reads needs its place.
+    last_use: HashMap<usize, usize>,
 }
 
 /// A storage that only passes between calls: its place in working memory, and the strides of the axes there.
@@ -176,7 +176,7 @@ fn step(
         });
         operands.push(Operand { place, steps: steps.collect() });
     }
-    let kernels = sizes.iter().map(|sizes| kernel(link, sizes, places)).collect::<Result<_>>()?;
+    let kernels = sizes.iter().map(|sizes| kernel(link, &operands, sizes, places)).collect::<Result<_>>()?;
     let outputs = operands.drain(count..).collect();
     Ok(Step { kernels, inputs: operands.into_iter().collect(), outputs })
 }
@@ -187,10 +187,19 @@ fn stride(chain: &Chain<'_>, meta: &Meta, dims: &Dims, class: Class) -> usize {
     own.map_or(0, |d| meta.layout.stride()[d])
 }
 
-/// The kernel of a call for blocks of these sizes.
-fn kernel(link: &Link<'_>, sizes: &Sizes<'_>, places: &Places<'_>) -> Result<Arc<dyn HostKernel>> {
-    let metas = link.accesses.iter().zip(link.part.metas()).zip(&link.dims);
-    let blocks = metas.map(|((access, meta), dims)| block(meta, dims, sizes, places.locals.get(&access.storage)));
+/// The kernel of a call for blocks of these sizes; its operands are the inputs, then the outputs.
+fn kernel(
+    link: &Link<'_>,
+    operands: &[Operand],
+    sizes: &Sizes<'_>,
+    places: &Places<'_>,
+) -> Result<Arc<dyn HostKernel>> {
+    let metas = link.accesses.iter().zip(link.part.metas()).zip(&link.dims).zip(operands);
+    let blocks = metas.map(|(((access, meta), dims), operand)| {
+        // What the call writes may lie in working memory, and what it reads of the same storage still in its own.
+        let is_local = matches!(operand.place, Place::Local(_));
+        block(meta, dims, sizes, places.locals.get(&access.storage).filter(|_| is_local))
+    });
     let blocks = blocks.collect::<Result<Vec<Meta>>>()?;
     let blocks: Vec<&Meta> = blocks.iter().collect();
     let (inputs, outputs) = blocks.split_at(link.part.inputs.len());
@@ -219,12 +228,11 @@ impl Local {
 impl<'a> Places<'a> {
     /// Places for the calls of a chain and for what is read after them. What is written is told from what is only read by all calls together.
     pub fn new(chain: &Chain<'_>, read_after: Option<Access>, wanted: &'a dyn Fn(usize) -> bool) -> Self {
-        let reads = |(number, link): (usize, &Link<'_>)| {
-            let read = link.accesses[..link.part.inputs.len()].iter().map(|access| access.storage);
-            read.map(|storage| (storage, number)).collect::<Vec<_>>()
+        let uses = |(number, link): (usize, &Link<'_>)| {
+            link.accesses.iter().map(|access| (access.storage, number)).collect::<Vec<_>>()
         };
         let after = read_after.map(|access| (access.storage, chain.links.len()));
-        let last_read = chain.links.iter().enumerate().flat_map(reads).chain(after).collect();
+        let last_use = chain.links.iter().enumerate().flat_map(uses).chain(after).collect();
         let mut outputs = Vec::new();
         for access in chain.links.iter().flat_map(|link| &link.accesses[link.part.inputs.len()..]) {
             if wanted(access.storage) && !outputs.contains(access) {
@@ -232,12 +240,12 @@ impl<'a> Places<'a> {
             }
         }
         let (inputs, locals) = (Vec::new(), HashMap::new());
-        Places { wanted, inputs, outputs, stand_in: None, locals, local_bytes: 0, last_read }
+        Places { wanted, inputs, outputs, stand_in: None, locals, local_bytes: 0, last_use }
     }
 
-    /// Room for what a call writes: where something as large lay that no call reads any more, so that few cache lines are touched; else a new one.
+    /// Room for what a call writes: where something as large lay that no call uses any more, so that few cache lines are touched; else a new one.
     fn room(&mut self, bytes: usize, number: usize) -> usize {
-        let last = |storage: &usize| self.last_read.get(storage).copied().unwrap_or(usize::MAX);
+        let last = |storage: &usize| self.last_use.get(storage).copied().unwrap_or(usize::MAX);
         let free = |offset: usize| {
             let mut there = self.locals.iter().filter(|(_, local)| local.offset == offset);
             there.all(|(storage, local)| local.bytes == bytes && last(storage) < number)
@@ -258,7 +266,8 @@ impl<'a> Places<'a> {
         output.or_else(|| self.locals.get(&access.storage).map(|local| Place::Local(local.offset)))
     }
 
-    /// Where an operand lies that a call may write over, with a result of these axes and this size of an element: one that no later call reads.
+    /// Where an operand lies that a call may write over, with its only result, of these axes and this size of an element: one that no later
+    /// call uses.
     fn overwritten(
         &self,
         (number, link): (usize, &Link<'_>),
@@ -271,7 +280,7 @@ impl<'a> Places<'a> {
         let place = |storage: usize| {
             let local = self.locals.get(&storage).filter(|local| local.axes == axes)?;
             let mut own = reads().filter(|(_, (access, _))| access.storage == storage);
-            let ends = self.last_read.get(&storage) == Some(&number);
+            let ends = link.part.outputs.len() == 1 && self.last_use.get(&storage) == Some(&number);
             let is_as_large = |i: usize| link.part.inputs[i].dtype.size_in_bytes() == size;
             let all_same = own.all(|(i, (_, dims))| link.part.op.overwrites(i) && is_same(dims) && is_as_large(i));
             (ends && all_same).then_some(local.offset)

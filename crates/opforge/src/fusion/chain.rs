@@ -23,6 +23,8 @@ pub struct Access {
 /// Why a call cannot join those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
+    /// A tensor of it has no elements.
+    Empty,
     /// It reads, or writes, another view of memory that an earlier call writes or reads.
     OtherView,
     /// There is no axis along which all calls are independent.
@@ -40,6 +42,7 @@ pub enum Obstacle {
 impl Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Obstacle::Empty => "a tensor of it has no elements",
             Obstacle::OtherView => "it reads or writes another view of memory that an earlier call writes or reads",
             Obstacle::NoCommonAxis => "there is no axis along which it and the earlier calls are independent",
             Obstacle::Total => {
@@ -97,6 +100,8 @@ impl Link<'_> {
 struct Seen {
     access: Access,
     written: bool,
+    /// Bytes of an element: views as other dtypes have the same strides.
+    size: usize,
     /// Stride, length and axis of each dimension that is longer than 1.
     dims: SmallVec<[(usize, usize, Class); 6]>,
 }
@@ -108,6 +113,9 @@ impl<'a> Chain<'a> {
     /// The obstacle, if it cannot be joined; the chain is as before.
     pub fn push(&mut self, part: &'a Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
         let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
+        if part.metas().any(|meta| meta.elem_count() == 0) {
+            return Err(Obstacle::Empty);
+        }
         match (part.kind, &self.total) {
             (_, Some(_)) => return Err(Obstacle::Total),
             (Kind::Product { .. }, None) if !self.links.is_empty() => return Err(Obstacle::Product),
@@ -142,8 +150,9 @@ impl<'a> Chain<'a> {
 
     /// Ends the chain with a reduction of all that earlier calls make of single elements.
     fn push_total(&mut self, total: Link<'a>) -> std::result::Result<(), Obstacle> {
-        let (input, len) = (total.accesses[0], total.part.inputs[0].elem_count());
-        let is_made = self.seen.iter().any(|seen| seen.written && seen.access == input);
+        let (input, meta) = (total.accesses[0], &total.part.inputs[0]);
+        let (len, size) = (meta.elem_count(), meta.dtype.size_in_bytes());
+        let is_made = self.seen.iter().any(|seen| seen.written && seen.access == input && seen.size == size);
         let is_flat = self.links.iter().all(|link| link.part.flattened(len).is_some());
         if !is_made || !is_flat || self.seen.iter().any(|seen| seen.access.storage == total.accesses[1].storage) {
             return Err(Obstacle::Total);
@@ -234,16 +243,19 @@ impl<'a> Chain<'a> {
         let layout = meta.layout.dims().iter().zip(meta.layout.stride()).zip(dims);
         let long = layout.filter(|((len, _), _)| **len > 1).map(|((&len, &stride), &class)| (stride, len, class));
         let dims: SmallVec<[(usize, usize, Class); 6]> = long.collect();
+        let size = meta.dtype.size_in_bytes();
         for before in self.seen.iter().filter(|seen| seen.access.storage == access.storage) {
             match (before.written, written) {
                 (false, false) => {}
-                _ if before.access.byte_offset != access.byte_offset => return Err(Obstacle::OtherView),
+                _ if (before.access.byte_offset, before.size) != (access.byte_offset, size) => {
+                    return Err(Obstacle::OtherView);
+                }
                 // A call that reads may repeat what was written; who writes what was read may not.
                 (true, false) => join(&mut self.axes, &before.dims, &dims, true)?,
                 (_, true) => join(&mut self.axes, &before.dims, &dims, false)?,
             }
         }
-        self.seen.push(Seen { access, written, dims });
+        self.seen.push(Seen { access, written, size, dims });
         Ok(())
     }
 
@@ -284,16 +296,15 @@ fn join(
     second: &[(usize, usize, Class)],
     repeats: bool,
 ) -> std::result::Result<(), Obstacle> {
-    let mut matched = 0;
+    let mut left: SmallVec<[_; 6]> = first.into();
     for (stride, len, class) in second {
         if *stride == 0 && repeats {
             continue;
         }
-        let Some((_, _, other)) = first.iter().find(|(s, n, _)| (s, n) == (stride, len)) else {
+        let Some(same) = left.iter().position(|(s, n, _)| (s, n) == (stride, len)) else {
             return Err(Obstacle::OtherView);
         };
-        axes.join(*other, *class);
-        matched += 1;
+        axes.join(left.remove(same).2, *class);
     }
-    if matched == first.len() { Ok(()) } else { Err(Obstacle::OtherView) }
+    if left.is_empty() { Ok(()) } else { Err(Obstacle::OtherView) }
 }

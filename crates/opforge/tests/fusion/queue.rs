@@ -110,6 +110,48 @@ fn steps_in_place() {
     assert!(together >= 12, "{together}");
 }
 
+/// A part of a result, changed where it lies, and read again in the same program.
+#[test]
+fn views_changed_in_place() {
+    let (x, w) = (floats(&[1200, 100], 1), floats(&[100, 2000], 4));
+    let (row, two) = (floats(&[1, 1000], 2), floats(&[1], 3));
+    let views: [fn(&Tensor) -> Result<Tensor>; 4] = [
+        |v| v.narrow(1, 0, 1000),
+        |v| v.slice(1, 1, 2000, 2),
+        |v| v.narrow(0, 3, 1000)?.t(),
+        |v| v.narrow(1, 1000, 1000),
+    ];
+    for view in views {
+        expect_same(3, || {
+            let v = view(&x.matmul(&w)?)?;
+            v.mul_(&row)?;
+            v.add_(&two)?;
+            Ok(vec![v.affine(2.0, 1.0)?])
+        });
+    }
+}
+
+/// Nobody reads what is written last, which must not lie where something else lies by then.
+#[test]
+fn what_nobody_reads_is_written_nowhere_else() {
+    let x = floats(&SHAPE, 1);
+    let own = |x: &Tensor| -> Result<Vec<Tensor>> {
+        let y = x.exp()?;
+        let z = y.neg()?;
+        y.zero_set()?;
+        drop(y);
+        Ok(vec![z.affine(2.0, 1.0)?])
+    };
+    expect_same(4, || own(&x));
+    expect_same(5, || {
+        let y = x.exp()?;
+        let (z, w) = (y.neg()?, x.abs()?);
+        y.one_set()?;
+        drop(y);
+        Ok(vec![z.add(&w)?])
+    });
+}
+
 #[test]
 fn memory_is_not_reserved_for_what_passes_between() {
     let x = floats(&[2_000_000], 1);

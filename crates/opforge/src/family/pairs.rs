@@ -8,7 +8,6 @@ use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Un
 use crate::arguments::{Operand, Rules, default_dtype};
 use crate::dispatch::{Out, dispatch_to, dispatch1, journey};
 use crate::operator::Operator;
-use crate::ops::pointwise::to_dtype::ToDType;
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// Applies a binary function.
@@ -26,8 +25,7 @@ pub fn binary_to<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, 
     match (a, b) {
         (Operand::Tensor(a), Operand::Tensor(b)) if F::WIDE_NUMBERS && rules.promote && has_wide_number(a, b) => {
             let wide = |t: &Tensor| t.to_dtype(DType::F32);
-            let result = two_tensors(F::NAME, &BinaryOp(f), &wide(a)?, &wide(b)?, rules, None)?;
-            dispatch_to(&ToDType { dtype: a.dtype() }, &[&result], out)
+            two_tensors(F::NAME, &BinaryOp(f), &wide(a)?, &wide(b)?, rules, None)?.to_dtype(a.dtype())
         }
         (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules, out),
         (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules, out),

@@ -26,8 +26,11 @@ impl Unary for Sinc {
     }
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let angle = ctx.input(0)?.affine(std::f64::consts::PI, 0.0)?;
-        ctx.grad(0)?.mul(&slope(&angle)?.affine(std::f64::consts::PI, 0.0)?)
+        let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        // An infinite gradient stops at 0, where the function is flat.
+        let stops = f::logical_and((&x.eq(0.0)?).into(), (&f::isinf(&grad)?).into())?;
+        let grad = f::where_cond(&stops, 0.0.into(), (&grad).into())?;
+        grad.mul(&slope(&x.affine(std::f64::consts::PI, 0.0)?)?.affine(std::f64::consts::PI, 0.0)?)
     }
 
     fn complex(&self, input: &Tensor) -> Result<Tensor> {

@@ -109,7 +109,8 @@ def _are_same(now, before):
 
 def _generators():
     """How the states of random numbers of the process are asked for and set: Python's, and NumPy's if it is there."""
-    return [(random.getstate, random.setstate), *(_generators_of(sys.modules["numpy"].random.mtrand._rand) if "numpy" in sys.modules else ())]
+    numpy = sys.modules.get("numpy")
+    return [(random.getstate, random.setstate), *([(numpy.random.get_state, numpy.random.set_state)] if numpy else [])]
 
 
 def _generators_of(value):

@@ -78,7 +78,8 @@ class Compiled:
     def _forget(self):
         self._generation = _generation
         self._programs = {}
-        self._kept = {}  # by kinds without their tensors: how often such a call was traced that keeps something
+        # By kinds without their tensors: True where such a call that keeps something was traced once, or that they run one by one.
+        self._kept = {}
         self._misses = 0  # kinds of calls in a row, each of which was another
         self._is_given_up = False
 
@@ -154,6 +155,8 @@ class Compiled:
             return self._last(entry, tensors, args, kwargs)
         if entry.keeps:
             self._kept[kind] = True
+            if len(self._kept) > _MOST:
+                del self._kept[next(iter(self._kept))]
         for other in alike:
             if other.keeps:
                 known.remove(other)

@@ -15,9 +15,9 @@ pub fn view(x: &Tensor, kind: usize) -> Result<Tensor> {
         4 => x.slice(1, 0, x.dims()[1], 2),
         5 => x.slice(0, 0, x.dims()[0], 2)?.t(),
         6 => Ok(x.chunk(2, 1)?.pop().unwrap_or_else(|| x.clone())),
-        7 => x.narrow(0, 1, x.dims()[0] - 1),
+        7 => x.narrow(0, x.dims()[0].min(1), x.dims()[0].saturating_sub(1)),
         8 => x.narrow(0, 0, 0),
-        _ => x.narrow(0, 0, 1)?.narrow(1, 0, 1),
+        _ => x.narrow(0, 0, x.dims()[0].min(1))?.narrow(1, 0, x.dims()[1].min(1)),
     }
 }
 

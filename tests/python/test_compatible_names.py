@@ -240,11 +240,6 @@ def test_timers():
         torch.utils.benchmark.Timer("x", language="c++")
 
 
-def test_dual_tensors_are_not_there():
-    with pytest.raises(NotImplementedError, match="jvp"):
-        torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
-
-
 def test_functions_that_would_be_quantized():
     functions, x = torch.nn.quantized.FloatFunctional(), torch.tensor([-3.0, 2.0])
     assert functions.add_relu(x, x).tolist() == [0.0, 4.0] and functions.mul_scalar(x, 2).tolist() == [-6.0, 4.0]

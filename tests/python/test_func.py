@@ -144,16 +144,6 @@ def test_what_is_computed_without_gradients_is_constant():
     near(jvp(partly, (tensor(X),), (tensor(X),))[1], (X**3).sum())
 
 
-def test_no_tensor_is_a_dual_number():
-    from opforge.autograd import forward_ad
-
-    x = tensor(X)
-    with forward_ad.dual_level():
-        assert forward_ad.unpack_dual(x).primal is x and forward_ad.unpack_dual(x).tangent is None
-        with pytest.raises(NotImplementedError, match="jvp"):
-            forward_ad.make_dual(x, x)
-
-
 def test_hessians():
     near(hessian(cubes)(tensor(X)), np.diag(6 * X))
     (aa, ab), (ba, bb) = hessian(lambda a, b: (a * b).sum() + cubes(a), argnums=(0, 1))(tensor(X), tensor(X))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from . import forward_ad
 from .grad_mode import enable_grad, no_grad
 
 
@@ -67,9 +68,25 @@ def _analytical(output, source):
     return _core.stack(columns, dim=1)
 
 
-def gradcheck(function, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **_options) -> bool:
-    """Compares the gradients of `function(*inputs)` with central differences, for inputs that require gradients (float64 or complex128 is
-    advised)."""
+def _forward(function, inputs, place):
+    """The Jacobians of the outputs with respect to an input, by dual numbers: a row an element of the input."""
+    source, rows = inputs[place], []
+    for i in range(source.numel()):
+        tangent = _core.zeros(source.numel(), dtype=source.dtype, device=source.device)
+        tangent[i] = 1
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(source.detach(), tangent.reshape(source.shape))
+            outputs = _outputs(function, [*inputs[:place], dual, *inputs[place + 1 :]])
+            tangents = [forward_ad.unpack_dual(output).tangent for output in outputs]
+        rows.append([(_core.zeros_like(o) if t is None else t).detach().reshape(-1) for o, t in zip(outputs, tangents)])
+    return [_core.stack([row[k] for row in rows]) for k in range(len(rows[0]))] if rows else []
+
+
+def gradcheck(
+    function, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, check_forward_ad=False, check_backward_ad=True, **_options
+) -> bool:
+    """Compares the gradients of `function(*inputs)` with central differences, for inputs that require gradients (float64 or complex128 is advised): those of
+    backward, of `autograd.forward_ad`, or of both."""
     function, inputs = _over_reals(function, _tensors(inputs))
     if not _differentiable(inputs):
         raise ValueError("gradcheck expects at least one input tensor that requires grad")
@@ -79,16 +96,19 @@ def gradcheck(function, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_excepti
         if not _differentiable([source]):
             continue
         numerical = _numerical(function, inputs, place, eps)
-        for k, output in enumerate(outputs):
-            if not output.requires_grad or output.numel() == 0 or source.numel() == 0:
-                continue
-            analytical = _analytical(output, source)
-            if _core.allclose(analytical, numerical[k].to(analytical.dtype), rtol=rtol, atol=atol):
+        checked = [k for k, output in enumerate(outputs) if output.requires_grad and output.numel() and source.numel()]
+        found = []
+        if check_backward_ad:
+            found += [(k, "analytical", _analytical(outputs[k], source)) for k in checked]
+        if check_forward_ad and checked:
+            forward = _forward(function, inputs, place)
+            found += [(k, "forward", forward[k]) for k in checked]
+        for k, kind, jacobian in found:
+            if _core.allclose(jacobian, numerical[k].to(jacobian.dtype), rtol=rtol, atol=atol):
                 continue
             if raise_exception:
                 raise GradcheckError(
-                    f"Jacobian mismatch for output {k} with respect to input {place},\n"
-                    f"numerical: {numerical[k]}\nanalytical: {analytical}"
+                    f"Jacobian mismatch for output {k} with respect to input {place},\nnumerical: {numerical[k]}\n{kind}: {jacobian}"
                 )
             return False
     return True

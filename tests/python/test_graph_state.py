@@ -543,3 +543,16 @@ def test_views_of_intermediates_that_are_changed_in_place(compile):
     assert torch.equal(g(a), a + 2)
     h = compile(lambda b: (v := b @ w, v[1:].mul_(2), v + 1)[2])
     assert h(torch.ones(1, 4)).tolist() == [[2.0] * 4] and h(torch.ones(2, 4)).tolist() == [[2.0] * 4, [3.0] * 4]
+
+
+def test_results_that_are_arguments_are_the_arguments(compile):
+    def function(x, pair):
+        x.add_(1)
+        return x, x * 2, pair[1]
+
+    call = compile(function)
+    for _ in range(2):
+        x, y = torch.zeros(3), torch.zeros(2, requires_grad=True)
+        first, second, third = call(x, [y, y])
+        assert first is x and third is y and second.tolist() == [2.0] * 3
+    assert compile(lambda x: x)(x) is x

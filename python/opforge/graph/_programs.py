@@ -50,13 +50,23 @@ def kept(programs, key, modules):
 
 
 class _Entry:
-    """A program, with the structure of its results. `keeps` is whether the function, when it was traced, changed something besides tensors, or gave
-    others tensors that it computes: only the function itself, called by itself, does that again."""
+    """A program, with the structure of its results, and for each of them the place of the argument that it is, None where the program gives it (for all, if it
+    gives them all). `keeps` is whether the function, when it was traced, changed something besides tensors, or gave others tensors that it computes: only the function itself, called by
+    itself, does that again."""
 
-    __slots__ = ("program", "results", "keeps")
+    __slots__ = ("program", "results", "places", "keeps")
 
-    def __init__(self, program, results, keeps):
+    def __init__(self, program, results, places, keeps):
         self.program, self.results, self.keeps = program, results, keeps
+        self.places = None if all(place is None for place in places) else places
+
+    def run(self, tensors):
+        """What the function gives for these arguments."""
+        computed = self.program(tensors)
+        if self.places is not None:
+            rest = iter(computed)
+            computed = [next(rest) if place is None else tensors[place] for place in self.places]
+        return self.results.build(computed)
 
 
 # How often a function is traced for tensors of one kind, because something else that it reads has changed.
@@ -125,7 +135,7 @@ class Compiled:
         if self._misses > _MOST_MISSES and not self._fullgraph:
             self._is_given_up = True
             return self._as_it_is(args, kwargs, "something that it reads besides tensors is another in each call")
-        results = None
+        results, given_back = None, []
 
         def function(tensors):
             nonlocal results
@@ -136,7 +146,9 @@ class Compiled:
                 raise NotAGraph("it changes a container among its arguments")
             if around.has_drawn():
                 raise NotAGraph("it draws random numbers of Python's or NumPy's")
-            return flat
+            own = {id(tensor): place for place, tensor in enumerate(tensors)}
+            given_back[:] = [own.get(id(tensor)) for tensor in flat]
+            return [tensor for tensor, place in zip(flat, given_back) if place is None]
 
         around = Around(self._function, structure.others)
         if around.has_iterators:
@@ -148,7 +160,7 @@ class Compiled:
             if not isinstance(error, Exception):
                 raise
             return self._failed(known, args, kwargs, error)
-        entry = _Entry(program, results, program.keeps or around.has_changed())
+        entry = _Entry(program, results, given_back, program.keeps or around.has_changed())
         alike = [other for other in known if other.program.fits(tensors)]
         if entry.keeps and kind in self._kept or len(alike) == _MOST_ALIKE:
             self._kept[kind] = _ONE_BY_ONE
@@ -192,7 +204,7 @@ class Compiled:
         # Calls one by one see through each tensor what they change through another of the same memory.
         if entry.program.shares_changed(tensors):
             return self._function(*args, **kwargs)
-        return entry.results.build(entry.program(tensors))
+        return entry.run(tensors)
 
     def _one_by_one(self, known, args, kwargs, reason):
         known.insert(0, _ONE_BY_ONE)

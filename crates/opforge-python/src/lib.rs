@@ -72,7 +72,9 @@ mod _core {
     #[pymodule_export]
     use crate::generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state};
     #[pymodule_export]
-    use crate::graph::kind::{_state, _structure_key};
+    use crate::graph::structure::_structure_key;
+    #[pymodule_export]
+    use crate::graph::surroundings::PySurroundings;
     #[pymodule_export]
     use crate::graph::{_export, _load_graph, _trace, PyExportedGraph, PyGraphFunction};
     #[pymodule_export]

@@ -9,9 +9,8 @@ from .. import _core
 from .._calls import intercept as _intercept
 from .._calls.tracing import NotAGraph, is_compiling, thread
 from ..func import _levels
-from ._around import Around
+from ._surroundings import Around, surroundings
 from ._tree import NoStructure, flatten, once
-from ._watch import state, watched
 
 # Kinds of calls that a function keeps programs for.
 _MOST = 64
@@ -117,7 +116,7 @@ class Compiled:
 
     def _key(self, structure, places):
         """The key of a kind of calls, in which tensors may be given more than once, and the modules that are part of it."""
-        now, modules = state(watched(self._function, structure.others))
+        now, modules = surroundings.key(self._function, structure.others)
         return ((structure.key, places), now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
     def _kind(self, key):

@@ -7,8 +7,8 @@ import contextlib
 from .._calls import intercept as _intercept
 from ..nn.modules.module import Module
 from ._programs import kept, trace
+from ._surroundings import surroundings, watch
 from ._tree import flatten
-from ._watch import ClassOf, state, watched
 
 # Attributes that every graph has.
 _OWN = frozenset({"_optimizers", "_programs", "_debug", "_whole"})
@@ -86,7 +86,7 @@ class Graph:
         parameters = self._parameters()
         if any(tensor.is_global for tensor in [*tensors, *parameters]):
             return self._call_by_call(args, kwargs, parameters)
-        now, modules = state([*self._watched(), *parameters])
+        now, modules = surroundings.key(self.build, parameters)
         known = kept(self._programs, (structure.key, now, _intercept.thread.cast), modules)
         found = next((entry for entry in known if entry[0].accepts(tensors)), None)
         if found is None:
@@ -102,11 +102,6 @@ class Graph:
         if touched:
             self._optimize()
         return results.build(values)
-
-    def _watched(self):
-        """What the step reads: its optimizers and programs are no part of it."""
-        own = [value for name, value in vars(self).items() if name not in _OWN]
-        return watched(getattr(self.build, "__func__", self.build), [ClassOf(type(self), frozenset({"build"})), *own])
 
     def explain(self):
         """The programs there are, as text: their calls, which of them are one kernel, and why others are not."""
@@ -149,6 +144,9 @@ class Graph:
         if self._debug:
             print(program)
         return program, results, touched
+
+
+watch(Graph, None, skip=_OWN)
 
 
 class _Whole(Module):

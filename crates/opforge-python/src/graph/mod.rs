@@ -8,7 +8,10 @@ use opforge_graph::{DynamicGraph, Function, Program, Size, trace};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-pub mod kind;
+mod classes;
+pub mod structure;
+pub mod surroundings;
+mod walk;
 
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from inspect import signature
 
-from ...graph._watch import watch
+from ...graph._surroundings import watch
 from ..gradient import WithBprop
 from ..parameter import UNNAMED, Parameter
 from ..tensor import Tensor

@@ -556,3 +556,34 @@ def test_results_that_are_arguments_are_the_arguments(compile):
         first, second, third = call(x, [y, y])
         assert first is x and third is y and second.tolist() == [2.0] * 3
     assert compile(lambda x: x)(x) is x
+
+
+def test_a_step_of_training_under_no_grad_is_as_one_that_is_no_graph():
+    class Step(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.model = nn.Linear(2, 1)
+            self.add_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.1))
+
+        def build(self, x):
+            loss = self.model(x).sum()
+            loss.backward()
+            return loss
+
+    step, x = Step(), torch.ones(1, 2)
+    step(x)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="grad"):
+        step(x)
+    before = step.model.weight.tolist()
+    step(x)
+    assert step.model.weight.tolist() != before
+
+
+def test_a_step_that_changes_a_container_among_its_arguments_is_an_error():
+    class Step(nn.Graph):
+        def build(self, found, x):
+            found.append(x * 2)
+            return x
+
+    with pytest.raises(RuntimeError, match="Step.build changes a container"):
+        Step()([], torch.ones(1))

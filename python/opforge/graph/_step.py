@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
+from .. import _core
 from .._calls import intercept as _intercept
+from .._calls.tracing import NotAGraph
 from ..nn.modules.module import Module
 from ._programs import kept, trace
 from ._surroundings import surroundings, watch
@@ -87,7 +89,7 @@ class Graph:
         if any(tensor.is_global for tensor in [*tensors, *parameters]):
             return self._call_by_call(args, kwargs, parameters)
         now, modules = surroundings.key(self.build, parameters)
-        known = kept(self._programs, (structure.key, now, _intercept.thread.cast), modules)
+        known = kept(self._programs, (structure.key, now, _core.is_grad_enabled(), _intercept.thread.cast), modules)
         found = next((entry for entry in known if entry[0].accepts(tensors)), None)
         if found is None:
             found = self._trace(tensors, structure, parameters)
@@ -136,6 +138,8 @@ class Graph:
             nonlocal results
             args, kwargs = structure.build(tensors)
             flat, results = flatten(self.build(*args, **kwargs))
+            if not structure.is_of((args, kwargs), tensors):
+                raise NotAGraph(f"{type(self).__name__}.build changes a container among its arguments, which a graph does not")
             touched.extend(parameter for parameter in parameters if parameter.grad is not None)
             return [tensor.detach() for tensor in flat] + [parameter.grad for parameter in touched]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 SAMPLES = 15
-# Calls from so many seconds on are waited for one by one: what was asked for many times and never looked at might not be computed at all.
+# Calls that take as many seconds or more are waited for one by one: what was asked for many times and never looked at might not be computed at all.
 LONG = 0.5e-3
 
 
@@ -29,7 +29,7 @@ def clock(call, settle, seconds=0.15):
 
 
 def timed(call, settle, batch):
-    """The seconds of one of so many calls. The last result is held until it is there."""
+    """The seconds of one of `batch` calls. The last result is held until it is there."""
     start = time.perf_counter()
     for _ in range(batch):
         result = call()

@@ -13,7 +13,7 @@ from ._core import DTypeError as DTypeError
 from ._core import DeviceError as DeviceError
 from ._absent import DeviceObjType as DeviceObjType
 from ._tensors.typed import DoubleTensor as DoubleTensor
-from ._absent.accelerators import Event as Event
+from .cuda.events import Event as Event
 from ._tensors.typed import FloatTensor as FloatTensor
 from ._core import FormatError as FormatError
 from .futures import Future as Future
@@ -36,7 +36,7 @@ from .jit import ScriptModule as ScriptModule
 from ._core import ShapeError as ShapeError
 from ._tensors.typed import ShortTensor as ShortTensor
 from ._tensors.size import Size as Size
-from ._absent.accelerators import Stream as Stream
+from .cuda.streams import Stream as Stream
 from ._core import Tensor as Tensor
 from ._absent import TensorType as TensorType
 from ._absent import TypedStorage as TypedStorage
@@ -183,7 +183,7 @@ from ._core import concatenate as concatenate
 from ._functional.control import cond as cond
 from ._core import conj as conj
 from ._core import conj_physical as conj_physical
-from ._functional.memory import conj_physical_ as conj_physical_
+from ._functional.variants import conj_physical_ as conj_physical_
 from ._functional.layers import constant_pad_nd as constant_pad_nd
 from ._core import conv1d as conv1d
 from ._core import conv2d as conv2d
@@ -249,7 +249,7 @@ from ._functional.layers import embedding_renorm_ as embedding_renorm_
 from ._core import empty as empty
 from ._core import empty_cache as empty_cache
 from ._core import empty_like as empty_like
-from ._functional.memory import empty_permuted as empty_permuted
+from ._functional.variants import empty_permuted as empty_permuted
 from ._core import empty_strided as empty_strided
 from .autograd.grad_mode import enable_grad as enable_grad
 from ._core import eq as eq
@@ -275,7 +275,7 @@ from ._functional.layers import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._core import feature_dropout as feature_dropout
 from ._functional.layers import feature_dropout_ as feature_dropout_
 from . import fft as fft
-from ._functional.memory import fill as fill
+from ._functional.variants import fill as fill
 from ._calls.functions import fill_ as fill_
 from ._core import finfo as finfo
 from ._core import fix as fix
@@ -324,7 +324,7 @@ from .amp._older import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._core import get_default_device as get_default_device
 from ._core import get_default_dtype as get_default_dtype
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
-from ._functional.memory import get_device as get_device
+from ._tensors.attributes import get_device as get_device
 from ._settings import get_device_module as get_device_module
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
@@ -387,18 +387,18 @@ from .amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_en
 from .amp._older import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from ._core import is_complex as is_complex
-from ._functional.memory import is_conj as is_conj
+from ._tensors.attributes import is_conj as is_conj
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
-from ._functional.memory import is_distributed as is_distributed
+from ._tensors.attributes import is_distributed as is_distributed
 from ._core import is_floating_point as is_floating_point
 from ._core import is_fusing as is_fusing
 from ._core import is_grad_enabled as is_grad_enabled
-from ._functional.memory import is_inference as is_inference
+from ._tensors.attributes import is_inference as is_inference
 from .autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-from ._functional.memory import is_neg as is_neg
+from ._tensors.attributes import is_neg as is_neg
 from ._core import is_nonzero as is_nonzero
 from ._calls.functions import is_same_size as is_same_size
-from ._functional.memory import is_signed as is_signed
+from ._tensors.attributes import is_signed as is_signed
 from ._core import is_storage as is_storage
 from ._core import is_tensor as is_tensor
 from ._settings import is_warn_always_enabled as is_warn_always_enabled
@@ -525,7 +525,7 @@ from ._core import nextafter as nextafter
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad
 from ._core import nonzero as nonzero
-from ._functional.memory import nonzero_static as nonzero_static
+from ._functional.variants import nonzero_static as nonzero_static
 from ._core import norm as norm
 from ._functional.layers import norm_except_dim as norm_except_dim
 from ._core import normal as normal
@@ -561,7 +561,7 @@ from ._core import prelu as prelu
 from ._core import prod as prod
 from . import profiler as profiler
 from ._core import promote_types as promote_types
-from ._functional.memory import put as put
+from ._functional.variants import put as put
 from ._core import qr as qr
 from ._core import quantile as quantile
 from . import quantization as quantization
@@ -576,7 +576,7 @@ from ._core import randn as randn
 from ._core import randn_like as randn_like
 from . import random as random
 from ._core import randperm as randperm
-from ._functional.memory import range as range
+from ._functional.variants import range as range
 from ._core import ravel as ravel
 from ._core import real as real
 from ._core import reciprocal as reciprocal
@@ -719,7 +719,7 @@ from ._core import transpose as transpose
 from ._functional.copies import transpose_copy as transpose_copy
 from ._core import trapezoid as trapezoid
 from ._core import trapz as trapz
-from ._functional.memory import triangular_solve as triangular_solve
+from ._functional.variants import triangular_solve as triangular_solve
 from ._core import tril as tril
 from ._core import tril_indices as tril_indices
 from ._functional.layers import triplet_margin_loss as triplet_margin_loss

@@ -42,7 +42,6 @@ _LAZY = {
         float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
     """,
-    "_absent.accelerators": "Event Stream",
     "_absent.removed": "eig lstsq matrix_rank solve symeig",
     "_global.placement": "placement",
     "_assertions": """
@@ -66,11 +65,10 @@ _LAZY = {
         native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss rrelu rrelu_
         triplet_margin_loss
     """,
-    "_functional.memory": """
-        conj_physical_ empty_permuted fill get_device is_conj is_distributed is_inference is_neg is_nonzero is_signed nonzero_static put range resize_as_
-        triangular_solve
-    """,
+    "_functional.memory": "is_nonzero resize_as_",
     "_functional.products": "_grouped_mm",
+    "_functional.variants": "conj_physical_ empty_permuted fill nonzero_static put range triangular_solve",
+    "_tensors.attributes": "get_device is_conj is_distributed is_inference is_neg is_signed",
     "_tensors.layouts": """
         layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
         memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format
@@ -94,6 +92,8 @@ _LAZY = {
     """,
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode is_inference_mode_enabled no_grad set_grad_enabled",
+    "cuda.events": "Event",
+    "cuda.streams": "Stream",
     "custom": "CustomOp check custom_op load_inline",
     "distributions._gamma": "_sample_dirichlet _standard_gamma",
     "distributions._rejection": "binomial",

@@ -50,7 +50,7 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set."""
+    """What `set_float32_matmul_precision` set last, "highest" at first."""
     return _precision
 
 
@@ -61,7 +61,7 @@ def set_warn_always(b):
 
 
 def is_warn_always_enabled() -> bool:
-    """What was set."""
+    """What `set_warn_always` set last."""
     return _warn_always
 
 

@@ -64,8 +64,10 @@ def _get_device_index(device, optional=False, allow_cpu=False):
 
 
 def _get_available_device_type():
-    """The type of accelerators: there are none."""
-    return None
+    """The type of the machine's accelerators, None where there is none."""
+    from . import cuda
+
+    return "cuda" if cuda.is_available() else None
 
 
 def _get_device_module(device_type):
@@ -75,7 +77,11 @@ def _get_device_module(device_type):
     return get_device_module(device_type)
 
 
-_get_all_device_indices = _get_available_device_type
+def _get_all_device_indices():
+    """The numbers of the machine's accelerators, None where there is none."""
+    from . import cuda
+
+    return list(range(cuda.device_count())) or None
 
 
 class ExceptionWrapper:

@@ -50,7 +50,7 @@ def list_backends(exclude_tags=()) -> list[str]:
 
 
 def cudagraph_mark_step_begin():
-    """Nothing happens: there are no CUDA graphs."""
+    """Nothing happens: graphs of CUDA's kernels are not recorded."""
 
 
 @contextlib.contextmanager

@@ -73,7 +73,7 @@ class ProcessContext:
         self.processes, self._errors = processes, errors
 
     def pids(self):
-        """Their identities."""
+        """The identities of the processes."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout=None, grace_period=None):

@@ -1,4 +1,4 @@
-"""The version of PyTorch whose interface opforge has, and what this build is made for."""
+"""The version of PyTorch whose interface opforge has, and what a build is tied to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._core import __version__ as opforge
 __version__ = "2.15.0+opforge"
 debug = False
 git_version = "unknown"
-# No kernels of other devices.
+# A build is tied to no version of these: drivers and compilers are looked for when programs run.
 cuda: str | None = None
 hip: str | None = None
 rocm: str | None = None

@@ -1,4 +1,4 @@
-"""What programs ask about Intel's GPUs before they use them. This build has no kernels for them: see `_absent/accelerators.py`."""
+"""What programs ask about Intel's GPUs before they use them. opforge has no kernels for them: see `_absent/accelerators.py`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import warnings
 
 import pytest
 from chosen_device import DEVICE
@@ -10,6 +11,14 @@ from chosen_device import DEVICE
 def _private_cache(tmp_path_factory):
     """Custom operators that tests compile are not kept."""
     os.environ["OPFORGE_CUSTOM_CACHE"] = str(tmp_path_factory.mktemp("custom"))
+
+
+@pytest.fixture
+def no_warnings():
+    """Warnings are errors, also those that a function runs as it is instead of compiled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
 
 
 def pytest_ignore_collect(collection_path):

@@ -379,3 +379,7 @@ def test_the_state_of_a_scaler():
         assert same.get_scale() == 8.0
     with pytest.raises(RuntimeError, match="empty"):
         other.load_state_dict({})
+
+
+def test_the_scaler_of_gradients_is_a_name_of_the_package():
+    assert torch.GradScaler is torch.amp.GradScaler and "GradScaler" in dir(torch)

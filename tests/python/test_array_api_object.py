@@ -10,7 +10,7 @@ import opforge
 from opforge import array_api as xp
 from opforge.autograd import gradcheck
 
-from standard import ALL, COMPLEX, FLOATS, INTS, NUMERIC, REAL, TOLERANCE, assert_same, draw, numpy_of, ours
+from standard import ALL, COMPLEX, FLOATS, INTS, NUMERIC, REAL, TOLERANCE, assert_same, draw, ours
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul]
 REAL_ONLY = [operator.lt, operator.le, operator.gt, operator.ge, operator.floordiv, operator.mod]

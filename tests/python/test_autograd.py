@@ -3,10 +3,7 @@
 import pytest
 
 import opforge as torch
-
-
-def leaf(*values):
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from leaves import leaf
 
 
 # Modes

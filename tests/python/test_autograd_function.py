@@ -8,10 +8,7 @@ import pytest
 import opforge as torch
 from opforge.autograd import Function, gradcheck, gradgradcheck
 from opforge.autograd.function import once_differentiable
-
-
-def leaf(*values):
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from leaves import leaf
 
 
 class Scale(Function):

@@ -62,3 +62,30 @@ def test_directions_are_left_out_for_one_element_only():
             functional.jvp(lambda *x: x[0] * 2, inputs)
     with pytest.raises(RuntimeError, match="2 tensors, 1 expected"):
         functional.jvp(lambda x: x * x, torch.ones(2), (torch.ones(2), torch.ones(2)))
+
+
+def test_inference_mode_and_whether_it_is_on():
+    assert not torch.is_inference_mode_enabled()
+    with torch.inference_mode():
+        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
+        with torch.inference_mode(False):
+            assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled()
+        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
+    with torch.no_grad(), torch.inference_mode(False):
+        assert torch.is_grad_enabled()
+
+    @torch.inference_mode
+    def inside():
+        return torch.is_inference_mode_enabled()
+
+    assert inside() and not torch.is_inference_mode_enabled() and torch.is_grad_enabled()
+
+
+def test_gradient_hooks_of_several_tensors():
+    seen = []
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.register_multi_grad_hook((x, y), seen.append):
+        (x * 2 + y * 3).sum().backward()
+    assert [grad.tolist() for grad in seen[0]] == [[2.0, 2.0], [3.0, 3.0]]
+    x.sum().backward()
+    assert len(seen) == 1

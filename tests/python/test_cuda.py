@@ -68,13 +68,16 @@ import opforge as torch
 from opforge import cuda
 print(cuda.is_available(), cuda.device_count(), cuda.is_initialized(), cuda.memory_allocated(), cuda.memory_stats(), cuda.get_arch_list())
 cuda.synchronize(); cuda.empty_cache(); cuda.manual_seed_all(3); cuda.reset_peak_memory_stats()
-for use in (cuda.current_device, cuda.get_device_name, cuda.Stream, cuda.Event, cuda.CUDAGraph, cuda.init, cuda.mem_get_info, torch.ones(1).cuda):
+set_states = lambda: torch.utils.checkpoint.set_device_states([0], [torch.get_rng_state()])
+for use in (cuda.current_device, cuda.get_device_name, cuda.Stream, cuda.Event, cuda.CUDAGraph, cuda.init, cuda.mem_get_info, torch.ones(1).cuda,
+            torch.Stream, torch.Event, set_states):
     try:
         use()
     except AssertionError as error:
         print(error)
-print(torch.accelerator.is_available(), torch.accelerator.current_accelerator())
+print(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), cuda.is_tf32_supported(), cuda.amp.common.amp_definitely_not_available())
+print(torch._utils._get_available_device_type(), torch._utils._get_all_device_indices())
 """
     lines = absent(program)
-    assert lines[0] == "False 0 False 0 {} []" and lines[-1] == "False None"
-    assert lines[1:-1] == ["cuda: there is no CUDA device: no GPU, or no driver"] * 8
+    assert lines[0] == "False 0 False 0 {} []" and lines[-2:] == ["False None False True", "None None"]
+    assert lines[1:-2] == ["cuda: there is no CUDA device: no GPU, or no driver"] * 11

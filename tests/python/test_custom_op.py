@@ -4,7 +4,6 @@ import gc
 import threading
 import weakref
 
-import numpy
 import pytest
 
 import opforge as torch

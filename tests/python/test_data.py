@@ -1,6 +1,5 @@
 """Data sets, samplers and collation."""
 
-import array
 import collections
 
 import numpy as np
@@ -11,7 +10,6 @@ from opforge.utils import data
 from opforge.utils.data import DataLoader, Dataset, TensorDataset
 
 from loading import Numbers, Row, RowWithLength, lists
-
 
 # Data sets
 
@@ -175,3 +173,12 @@ def test_convert():
     converted = data.default_convert({"a": np.ones(2), "b": (np.int64(3), "text"), "c": Point(1, np.zeros(1))})
     assert converted["a"].tolist() == [1.0, 1.0] and converted["b"][0].item() == 3 and converted["b"][1] == "text"
     assert type(converted["c"]) is Point and converted["c"].x == 1 and converted["c"].y.tolist() == [0.0]
+
+
+def test_samples_of_one_of_several_processes():
+    parts = [torch.utils.data.DistributedSampler(range(7), 3, rank, shuffle=False) for rank in range(3)]
+    assert [list(part) for part in parts] == [[0, 3, 6], [1, 4, 0], [2, 5, 1]] and len(parts[0]) == 3
+    shuffled = [torch.utils.data.DistributedSampler(range(6), 2, rank, seed=1) for rank in range(2)]
+    assert sorted([*shuffled[0], *shuffled[1]]) == list(range(6))
+    with pytest.raises(ValueError, match="rank"):
+        torch.utils.data.DistributedSampler(range(6), 2, 2)

@@ -4,10 +4,7 @@ import pytest
 
 import opforge as torch
 from opforge.autograd import Function, functional, gradcheck, gradgradcheck
-
-
-def leaf(*values):
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from leaves import leaf
 
 
 # Checks

@@ -274,3 +274,11 @@ def test_samples_compile_where_nothing_is_read():
     torch.manual_seed(0)
     mean, other = loss(torch.zeros(1000), torch.ones(1000))
     assert abs(mean.item()) < 0.02 and other.isfinite()
+
+
+def test_beta_is_made_of_a_dirichlet():
+    beta = torch.distributions.Beta(torch.tensor([2.0, 3.0]), 1.0)
+    beta._dirichlet.concentration = torch.tensor([[1.0, 4.0], [1.0, 1.0]])
+    assert beta.concentration1.tolist() == [1, 1] and beta.concentration0.tolist() == [4, 1]
+    wide = beta.expand((3, 2))
+    assert wide.batch_shape == (3, 2) and wide.concentration0.shape == (3, 2) and wide.sample().shape == (3, 2)

@@ -86,3 +86,59 @@ def test_singular_blocks_and_bad_input():
     ):
         with pytest.raises(RuntimeError):
             call()
+
+
+def test_lu_is_the_compact_one():
+    a = torch.randn(2, 3, 3)
+    both, pivots, infos = torch.lu(a, get_infos=True)
+    lower, upper = both.tril(-1) + torch.eye(3), both.triu()
+    order = torch.lu_unpack(both, pivots)[0]
+    np.testing.assert_allclose((order @ lower @ upper).numpy(), a.numpy(), atol=1e-5)
+    assert infos.tolist() == [0, 0] and len(torch.lu(a)) == 2
+
+
+def test_low_ranks_are_found():
+    torch.manual_seed(0)
+    a = torch.randn(2, 20, 3, dtype=torch.float64) @ torch.randn(2, 3, 8, dtype=torch.float64)
+    u, s, v = torch.svd_lowrank(a, q=4)
+    assert (u.shape, s.shape, v.shape) == ((2, 20, 4), (2, 4), (2, 8, 4))
+    np.testing.assert_allclose((u * s[:, None] @ v.mT).numpy(), a.numpy(), atol=1e-10)
+    mean = a.mean(-2, keepdim=True)
+    u, s, v = torch.pca_lowrank(a, q=3)
+    np.testing.assert_allclose((u * s[:, None] @ v.mT).numpy(), (a - mean).numpy(), atol=1e-10)
+    np.testing.assert_allclose(torch.svd_lowrank(a, q=3, M=mean)[1].numpy(), s.numpy(), atol=1e-10)
+    with pytest.raises(ValueError):
+        torch.svd_lowrank(a, q=9)
+
+
+def test_lobpcg_gives_the_greatest_or_the_least():
+    torch.manual_seed(0)
+    a, b = (torch.randn(2, 12, 12, dtype=torch.float64) for _ in range(2))
+    a, b = a + a.mT, b @ b.mT + torch.eye(12)
+    all_values = np.linalg.eigvalsh(a.numpy())
+    values, vectors = torch.lobpcg(a, k=3)
+    np.testing.assert_allclose(values.numpy(), all_values[:, :-4:-1])
+    np.testing.assert_allclose((a @ vectors).numpy(), (vectors * values[:, None]).numpy(), atol=1e-10)
+    np.testing.assert_allclose(torch.lobpcg(a, X=vectors, largest=False)[0].numpy(), all_values[:, :3])
+    values, vectors = torch.lobpcg(a, k=2, B=b)
+    np.testing.assert_allclose((a @ vectors).numpy(), (b @ vectors * values[:, None]).numpy(), atol=1e-9)
+    np.testing.assert_allclose((vectors.mT @ b @ vectors).numpy(), np.broadcast_to(np.eye(2), (2, 2, 2)), atol=1e-10)
+    assert torch.lobpcg(a[0])[1].shape == (12, 1)
+    with pytest.raises(ValueError, match="k=13"):
+        torch.lobpcg(a, k=13)
+
+
+def test_singular_matrices_raise_linalg_errors():
+    for call in (lambda: torch.linalg.inv(torch.zeros(2, 2)), lambda: torch.linalg.cholesky(-torch.eye(2))):
+        with pytest.raises(torch.linalg.LinAlgError):
+            call()
+    assert issubclass(torch.linalg.LinAlgError, RuntimeError)
+    for call in (lambda: torch.linalg.inv(torch.zeros(2, 3)), lambda: torch.linalg.norm(torch.zeros(2, 2), "no norm")):
+        with pytest.raises(RuntimeError) as raised:
+            call()
+        assert not isinstance(raised.value, torch.linalg.LinAlgError)
+
+
+def test_methods_are_the_functions():
+    x = torch.arange(12.0).reshape(3, 4)
+    assert x.lu()[0].shape == (3, 4) and x.geqrf().tau.shape == (3,)

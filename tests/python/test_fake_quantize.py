@@ -44,3 +44,11 @@ def test_what_cannot_be_is_refused():
             call()
     with pytest.raises(IndexError, match="axis 2"):
         torch.fake_quantize_per_channel_affine(x, ones, ones.int(), 2, 0, 7)
+
+
+def test_functions_that_would_be_quantized():
+    functions, x = torch.nn.quantized.FloatFunctional(), torch.tensor([-3.0, 2.0])
+    assert functions.add_relu(x, x).tolist() == [0.0, 4.0] and functions.mul_scalar(x, 2).tolist() == [-6.0, 4.0]
+    assert functions.cat([x, x]).shape == (4,) and list(functions.state_dict()) == []
+    with pytest.raises(RuntimeError, match="forward"):
+        functions(x)

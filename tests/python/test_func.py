@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import opforge as torch
+from opforge import nn
 from opforge.func import (
     functional_call,
     functionalize,
@@ -315,3 +316,15 @@ def test_no_tensor_is_a_wrapper():
     near(vmap(seen)(tensor(BATCH)), BATCH)
     with pytest.raises(RuntimeError, match="no wrapper"):
         _functorch.get_unwrapped(tensor(X))
+
+
+def test_functions_of_parameters():
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).eval()
+    function, parameters, buffers = torch.func.make_functional_with_buffers(net)
+    x = torch.ones(4, 2)
+    assert torch.equal(function(parameters, buffers, x), net(x)) and parameters[0] is not net[0].weight
+    function, parameters = torch.func.make_functional(net[0])
+    torch.func.grad(lambda parameters: function(parameters, x).sum())(parameters)
+    assert torch.equal(function([torch.zeros(3, 2), torch.ones(3)], x), torch.ones(4, 3))
+    with pytest.raises(RuntimeError, match="buffers"):
+        torch.func.make_functional(net)

@@ -36,7 +36,7 @@ def planted(path, *values, **options):
     return Call("planted", path, tuple(arguments), **options)
 
 
-# Hears no signal for so many seconds.
+# A function that hears no signal for a number of seconds.
 DEAF = "(lambda x: exec('import signal, time; signal.pthread_sigmask(0, [14]); time.sleep({}); signal.pthread_sigmask(1, [14])'))"
 FAULTS = {
     "died": planted("(lambda x: __import__('os').abort())", X),

@@ -124,7 +124,7 @@ def test_missing_arguments():
         fx.symbolic_trace(lambda x, y: x + y)(torch.ones(1))
 
 
-def test_graphs_are_written_by_hand():
+def test_operators_of_proxies_write_to_graphs_by_hand():
     graph = fx.Graph()
     tracer = fx.proxy.GraphAppendingTracer(graph)
     x, weight = fx.Proxy(graph.placeholder("x"), tracer), fx.Proxy(graph.get_attr("weight"), tracer)

@@ -14,12 +14,7 @@ from opforge import nn
 from opforge.nn import functional as F
 from test_registry import CASES, array, call, each, leaves, tensors
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def network():

@@ -8,12 +8,7 @@ import opforge as torch
 from opforge import nn
 from opforge.nn import functional as F
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 class Cached(nn.Module):

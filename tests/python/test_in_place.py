@@ -101,7 +101,7 @@ def test_gradients_through_a_view_are_those_of_the_function(case):
 BY_HAND = {
     "_core": {"share_memory_", "requires_grad_", "detach_"},  # Change no elements.
     "random": {"bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_"},
-    # Written in Python: tests/python/test_other_names.py.
+    # Written in Python: test_functional_memory.py and test_functional_variants.py.
     "python": {"apply_", "as_strided_", "conj_physical_", "float_power_", "map2_", "map_", "resize_", "resize_as_", "set_"},
     "written": {"copy_", "fill_", "fill_diagonal_", "index_put_", "zero_"},
 }
@@ -233,3 +233,9 @@ def test_embedding_bag_that_is_refused_leaves_the_weight_alone():
     with pytest.raises(torch.OpforgeError, match="mode"):
         F.embedding_bag(torch.tensor([[0, 1]]), weight, max_norm=1.0, mode="average")
     assert (weight == 5.0).all()
+
+
+def test_in_place_functions_are_the_methods():
+    x = torch.tensor([-4.0, 9.0])
+    assert torch.abs_(x) is x and torch.sqrt_(x).tolist() == [2.0, 3.0]
+    assert torch.clamp_(x, max=2.5).tolist() == [2.0, 2.5] and torch.zero_(x).tolist() == [0.0, 0.0]

@@ -1,14 +1,11 @@
 """Ctrl-C while kernels run, and failures that nobody has seen when the interpreter ends."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 
 import pytest
-
-import opforge as torch
 
 # Sorting, filters and averages take seconds, each of the others at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
 LONG = {

@@ -326,3 +326,27 @@ def test_loader_errors():
             DataLoader(Row(3), **options)
     with pytest.raises(ValueError, match="should not be set"):
         DataLoader(numbers).batch_size = 3
+
+
+def test_seeds_of_workers_are_numpys():
+    from opforge.utils.data._utils.worker import _generate_state
+
+    assert _generate_state(123456789012345, 3) == [3999280408, 2418223825, 1775828080, 3641838301]
+
+
+def test_an_iterator_reads_loaders_of_packages():
+    from opforge.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        """A loader that makes its own batches, with the attributes that PyTorch's have."""
+
+        _auto_collation, collate_fn, drop_last, generator, num_workers = False, staticmethod(lambda batch: batch * 2), False, None, 0
+        _dataset_kind, _index_sampler = _DatasetKind.Iterable, range(100)
+
+        def __init__(self):
+            self.dataset = self
+
+        def __iter__(self):
+            return iter([torch.ones(1), torch.zeros(2)])
+
+    assert [batch.tolist() for batch in _SingleProcessDataLoaderIter(Loader())] == [[2], [0, 0]]

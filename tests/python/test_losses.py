@@ -6,6 +6,7 @@ from scipy.special import expit, log_softmax, softmax
 
 import opforge as torch
 from opforge import nn
+from opforge.nn import functional as F
 
 RNG = np.random.default_rng(0)
 N, C = 6, 5
@@ -232,3 +233,35 @@ def test_variances_are_not_read_where_they_have_no_elements():
     loss = torch.compile(lambda x, var: nn.functional.gaussian_nll_loss(x, x * 2, var), fullgraph=True)
     x = torch.ones(2)
     assert loss(x, x).item() == pytest.approx(0.5)
+
+
+def test_logit_with_bounds_the_wrong_way_round():
+    x = torch.tensor([0.2, 0.7, 1.0, 0.0, float("nan")], requires_grad=True)
+    y = torch.logit(x, eps=0.9)
+    wanted = torch.tensor([2.1972, 2.1972, -2.1972, 2.1972, float("nan")])
+    assert torch.allclose(y, wanted, atol=1e-4, equal_nan=True)
+    assert torch.logit(x[:2], eps=1.0).tolist() == [float("inf")] * 2
+    assert torch.tensor([0.2]).logit_(1.0).tolist() == [float("inf")]
+    y[:4].sum().backward()
+    assert x.grad[:4].tolist() == [0.0] * 4 and x.grad[4].isnan()
+
+
+def test_triplet_margin_with_distance_loss_by_default():
+    anchor, positive, negative = torch.ones(2, 3), torch.ones(2, 3), 2 * torch.ones(2, 3)
+    wanted = F.triplet_margin_loss(anchor, positive, negative, margin=3.0)
+    assert torch.allclose(F.triplet_margin_with_distance_loss(anchor, positive, negative, margin=3.0), wanted)
+    assert F.triplet_margin_with_distance_loss(torch.tensor(1.0), torch.tensor(1.0), torch.tensor(1.0)).item() == 1.0
+    assert torch.pairwise_distance(torch.tensor(3.0), torch.tensor(1.0)).item() == pytest.approx(2.0)
+    for wrong in (dict(margin=-1.0), dict(reduction="most")):
+        with pytest.raises(ValueError):
+            F.triplet_margin_with_distance_loss(anchor, positive, negative, **wrong)
+    with pytest.raises(ValueError):
+        F.triplet_margin_with_distance_loss(anchor, positive, negative[0])
+
+
+def test_distances_of_triplets_have_a_common_shape_and_dtype():
+    anchor, positive, negative = torch.ones(1, 5), torch.zeros(3, 5), 2 * torch.ones(1, 5)
+    wanted = [1.0, 1.0, 1.0]
+    assert F.triplet_margin_loss(anchor, positive, negative, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
+    assert F.triplet_margin_loss(anchor, positive, negative, swap=True, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
+    assert F.triplet_margin_loss(anchor, positive.double(), negative.half()).dtype == torch.float64

@@ -223,3 +223,15 @@ def test_weights_of_convolutions_lie_in_another_order():
     assert conv.weight.stride() == (16, 1, 8, 4, 2)
     nn.utils.convert_conv3d_weight_memory_format(conv, torch.contiguous_format)
     assert conv.weight.is_contiguous()
+
+
+def test_batches_of_one_process():
+    layer = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 1), torch.nn.BatchNorm2d(3))
+    layer[1].weight.data.uniform_()
+    x = torch.randn(4, 2, 3, 3)
+    expected, before = layer(x), dict(layer.state_dict())
+    converted = torch.nn.SyncBatchNorm.convert_sync_batchnorm(layer)
+    assert isinstance(converted[1], torch.nn.SyncBatchNorm) and list(converted.state_dict()) == list(before)
+    assert torch.allclose(torch.nn.parallel.DataParallel(converted)(x), expected)
+    with pytest.raises(ValueError, match="2D"):
+        torch.nn.SyncBatchNorm(3)(torch.ones(3))

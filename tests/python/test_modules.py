@@ -336,3 +336,15 @@ def test_repr(module, text):
 def test_what_does_not_fit_is_refused(call):
     with pytest.raises((ValueError, RuntimeError, IndexError)):
         call()
+
+
+def test_cross_map_normalization_is_over_channels_on_both_sides():
+    x = torch.arange(40.0).reshape(2, 5, 2, 2).sin()
+    for size, reach in ((1, 0), (2, 0), (3, 1), (4, 1), (5, 2)):
+        squares = x.numpy() ** 2
+        sums = np.stack([squares[:, max(c - reach, 0) : c + reach + 1].sum(1) for c in range(5)], 1)
+        expected = x.numpy() / (1.5 + 0.5 / size * sums) ** 0.6
+        np.testing.assert_allclose(nn.CrossMapLRN2d(size, 0.5, 0.6, 1.5)(x).numpy(), expected, rtol=1e-5)
+    assert repr(nn.CrossMapLRN2d(3)) == "CrossMapLRN2d(3, alpha=0.0001, beta=0.75, k=1)"
+    with pytest.raises(ValueError, match="4D"):
+        nn.CrossMapLRN2d(3)(x[0])

@@ -1,6 +1,5 @@
 """Whatever size a call asks for, in its result or in working memory: it is an `OutOfMemoryError`, and the process lives."""
 
-import os
 import subprocess
 import sys
 
@@ -98,7 +97,7 @@ def test_sizes_beyond_memory_are_errors():
 
 @pytest.fixture
 def limited():
-    """Sets a limit of so many bytes beyond what is in use."""
+    """Sets a limit of `nbytes` beyond what is in use."""
     before = torch.memory_stats()["limit"]
     yield lambda nbytes: torch.set_memory_limit(torch.memory_allocated() + nbytes)
     torch.set_memory_limit(before)

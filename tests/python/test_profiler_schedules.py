@@ -105,3 +105,15 @@ def test_a_program_can_ask_whether_a_profile_records():
     assert torch.autograd._profiler_enabled() is False
     with profile():
         assert torch.autograd._profiler_enabled() is True
+
+
+def test_profiles_record_the_steps_of_a_schedule():
+    steps = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1, skip_first=1)
+    assert [steps(step).name for step in range(6)] == ["NONE", "NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE"]
+    found = []
+    with torch.profiler.profile(schedule=steps, on_trace_ready=lambda prof: found.append([e.name for e in prof.events() if e.is_user_annotation])) as prof:
+        for step in range(6):
+            with torch.profiler.record_function(str(step)):
+                torch.ones(3).sum().item()
+            prof.step()
+    assert found == [["3", "4"]]

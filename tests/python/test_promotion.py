@@ -213,3 +213,10 @@ def test_norms_take_no_integers(norm):
         if norm == "layer_norm" or len(params) == 1:
             with pytest.raises(TypeError):
                 function(x, (3,), *params)
+
+
+def test_addcmul_promotes_all_three():
+    small, wide = torch.full((2,), 1 + 2**-23), torch.zeros(2, dtype=torch.float64)
+    got = torch.addcmul(wide, small, small)
+    assert got.dtype is torch.float64 and got[0].item() == (1 + 2**-23) ** 2
+    assert torch.addcdiv(wide, small, torch.full((2,), 3.0))[0].item() == (1 + 2**-23) / 3

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import time
 
 import pytest
 
@@ -77,3 +78,19 @@ def test_registered_classes():
     assert [tree.keystr(path) for path, _ in tree.tree_leaves_with_path(Pair(1, [2]))] == [".left", ".right[0]"]
     with pytest.raises(ValueError, match="already"):
         tree.register_dataclass(Pair)
+
+
+def test_the_lengths_of_a_shape_are_leaves():
+    shape = torch.zeros(2, 3).shape
+    leaves, structure = tree.tree_flatten({"shape": shape})
+    assert leaves == [2, 3] and tree.tree_unflatten(leaves, structure) == {"shape": (2, 3)}
+    assert tree.tree_map(str, shape) == ("2", "3")
+
+
+def test_containers_of_packages_register_as_lists():
+    class Mine(list):
+        pass
+
+    tree.register_pytree_node(Mine, tree._list_flatten, tree._list_unflatten, flatten_with_keys_fn=tree._list_flatten_with_keys)
+    assert tree.tree_leaves({"a": Mine([1, 2])}) == [1, 2] and tree._tuple_unflatten([1], None) == (1,)
+    assert tree.is_structseq_instance(time.localtime()) and not tree.is_structseq_instance((1,))

@@ -52,7 +52,7 @@ def test_a_sum_of_many_equal_numbers():
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "float16", "bool"])
 @pytest.mark.parametrize("step", [2, 3, 4, 5, 16])
 def test_rows_with_gaps(dtype, step):
-    """Extremes, their places and sums of every so many-th column, along and across rows."""
+    """Extremes, their places and sums of every `step`-th column, along and across rows."""
     for rows, columns in [(3, 5), (40, 64), (7, 1500), (300, 33)]:
         x = numbers((rows, columns * step), dtype)
         t, x = torch.from_numpy(x)[:, ::step], x[:, ::step]

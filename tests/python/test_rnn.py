@@ -250,3 +250,11 @@ def test_halves_have_second_derivatives():
     (grad,) = torch.autograd.grad(cell(x)[0].sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(grad.square().sum(), x)
     assert second.dtype is torch.bfloat16 and second.isfinite().all()
+
+
+def test_packed_sequences_convert():
+    packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1.0, 2.0]), torch.tensor([3.0])])
+    for name, dtype in (("int", torch.int32), ("short", torch.int16), ("char", torch.int8), ("byte", torch.uint8), ("double", torch.float64)):
+        converted = getattr(packed, name)()
+        assert converted.data.dtype == dtype and converted.batch_sizes is packed.batch_sizes
+    assert not packed.is_cuda and not packed.is_pinned()

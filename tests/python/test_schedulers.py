@@ -18,7 +18,7 @@ def optimizer(*lrs, momentum=0.9):
 
 
 def rates(schedule, epochs, group=0):
-    """The rates of so many epochs, from the current one."""
+    """The rates of `epochs` epochs, from the current one."""
     found = []
     for _ in range(epochs):
         found.append(schedule.optimizer.param_groups[group]["lr"])

@@ -2,8 +2,11 @@
 
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
+
+import pytest
 
 import opforge as torch
 
@@ -35,6 +38,19 @@ def test_without_the_package_questions_have_answers():
     assert found[0] == "False 0 False False wgpu:1" and done.stderr == ""
     assert found[1:3] == ["DeviceAbsentError wgpu: there is no device: no GPU, no driver, or no package opforge-wgpu"] * 2
     assert len(found) == 5 and all(line.startswith("DeviceError") and "opforge-wgpu" in line for line in found[3:]), found
+
+
+def test_apple_s_gpus_are_absent_elsewhere_and_wgpu_s_there(monkeypatch):
+    assert not torch.mps.is_available() and torch.mps.device_count() == 0
+    with pytest.raises(torch.DeviceError, match="mps"):
+        torch.ones(1).mps()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    there = runpy.run_path(torch.mps.__file__, run_name="opforge.mps")
+    assert there["is_available"] is torch.wgpu.is_available and there["synchronize"] is torch.wgpu.synchronize
+    there["manual_seed"](3)
+    assert torch.initial_seed() == 3
+    with pytest.raises(RuntimeError, match="MPS: calls have one queue"):
+        there["Event"]()
 
 
 def test_a_package_that_has_no_driver_of_this_version_is_told(tmp_path):

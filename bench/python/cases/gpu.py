@@ -15,7 +15,7 @@ def speeds(torch, seconds):
 
 
 def pointwise(function, dtype="float32", inputs=2, count=N):
-    """A function of so many tensors; each element is read once, and one is written."""
+    """A function of `inputs` tensors; each element is read once, and one is written."""
 
     def make(torch):
         kind = getattr(torch, dtype)
@@ -27,7 +27,7 @@ def pointwise(function, dtype="float32", inputs=2, count=N):
 
 
 def rows(function, dtype="float32", passes=2, shape=(ROWS, WIDTH)):
-    """A function of rows, which passes over them so many times."""
+    """A function of rows, which passes over them `passes` times."""
 
     def make(torch):
         kind = getattr(torch, dtype)

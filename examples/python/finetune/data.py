@@ -43,6 +43,6 @@ def split(lines, share, seed):
 
 
 def shuffled(count, seed, epoch):
-    """An order of so many lines, the same whenever it is asked for: a run that is resumed goes on in it."""
+    """An order of `count` lines, the same whenever it is asked for: a run that is resumed goes on in it."""
     random = torch.Generator().manual_seed((seed * 1_000_003 + epoch + 1) % 2**63)
     return torch.randperm(count, generator=random).tolist()

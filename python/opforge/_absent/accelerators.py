@@ -1,4 +1,4 @@
-"""What programs ask of devices that this build has no kernels for (`mps`, `xpu`): their modules answer as PyTorch does where there is no such device.
+"""What programs ask of devices that opforge has no module for (`xpu`, and `mps` but on Apple's machines): as PyTorch where there is no such device.
 Questions have answers, memory is 0 bytes, and what needs the device is a DeviceAbsentError.
 """
 
@@ -32,9 +32,9 @@ def _answer(value, doc):
     return function
 
 
-def absent_device(name):
-    """The functions of the module of a device of that name, by their names."""
-    error = f"opforge is built without {name}: there is no such device"
+def absent_device(name, reason="there is no such device"):
+    """The functions of the module of a device of that name, by their names; those that need it say the reason."""
+    error = f"{name}: {reason}"
 
     def fail(*args, **kwargs):
         raise DeviceAbsentError(error)
@@ -50,24 +50,8 @@ def absent_device(name):
         "get_rng_state_all": lambda: [],
         "get_arch_list": lambda: [],
     }
-    bases = {"Stream": (Stream,), "Event": (Event,), "MemPool": ()}
-    kinds = {kind: type(kind, base, {"__init__": fail, "__doc__": f"Needs {name}."}) for kind, base in bases.items()}
+    kinds = {kind: type(kind, (), {"__init__": fail, "__doc__": f"Needs {name}."}) for kind in ("Stream", "Event", "MemPool")}
     return made | kinds | {"device": _device_context(error), "device_of": _device_context(error), "stream": _stream_context(error)}
-
-
-class _OfAbsentDevice:
-    """What only devices have."""
-
-    def __init__(self, *args, **kwargs):
-        raise DeviceAbsentError(f"{type(self).__name__}(): opforge is built for the CPU alone, whose calls run in one queue")
-
-
-class Stream(_OfAbsentDevice):
-    """A queue of calls of a device other than the CPU."""
-
-
-class Event(_OfAbsentDevice):
-    """A point in a queue of calls of a device other than the CPU."""
 
 
 def _device_context(error):

@@ -1,4 +1,4 @@
-"""Errors of functions that are written in Python, for arguments that should be tensors: as the binding's, they name the argument."""
+"""Arguments of functions that are written in Python: what should be tensors, with errors that name the argument as the binding's do; dimensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import functools
 import inspect
 from types import FunctionType
 
-from .._core import Tensor
+from .._core import IndexError, Tensor
+
+
+def dim_from_0(dim, rank):
+    """A dimension of `rank`, which may count from the end, as a number from 0. IndexError outside of -rank to rank - 1."""
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    return dim % rank
 
 
 def names_arguments(function):

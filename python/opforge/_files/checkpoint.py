@@ -30,7 +30,7 @@ class Writer:
         self._open = set()
 
     def add(self, obj, path=()):
-        """The object's place."""
+        """The place of an object among those that are written, where it is put if it is new."""
         known = self._places.get(id(obj))
         if known is not None:
             return known

@@ -15,7 +15,7 @@ def add_safe_globals(safe_globals):
 
 
 def get_safe_globals():
-    """The list."""
+    """What was added to the list."""
     return list(_allowed)
 
 

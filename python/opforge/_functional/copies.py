@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import _core as _C
-from .._calls.arguments import name_arguments
+from .._calls.arguments import dim_from_0, name_arguments
 from .._calls.outputs import takes_out
 
 
@@ -74,9 +74,7 @@ def slice_copy(input, dim=0, start=None, end=None, step=1):
 
 
 def _sliced(input, dim, start, end, step):
-    if not -input.dim() <= dim < input.dim():
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {dim})")
-    return input[(slice(None),) * (dim % input.dim()) + (slice(start, end, step),)]
+    return input[(slice(None),) * dim_from_0(dim, input.dim()) + (slice(start, end, step),)]
 
 
 def slice_inverse(input, src, dim=0, start=None, end=None, step=1):

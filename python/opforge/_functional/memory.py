@@ -1,17 +1,11 @@
-"""Methods of tensors that exchange their memory or shape, ask about it, or call a Python function for each element; and small functions that
-PyTorch has beside others."""
+"""Methods of tensors that exchange their memory or shape, ask about it, or call a Python function for each element."""
 
 from __future__ import annotations
 
-import builtins
 import math
-import warnings
-from typing import NamedTuple
 
 from .. import _core as _C
 from .._calls.arguments import name_arguments
-from .._calls.intercept import shown
-from .._calls.outputs import takes_out
 from .._tensors.layouts import creates
 
 
@@ -81,7 +75,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         raise RuntimeError(f"set_: source of dtype {source.dtype}, expected {self.dtype}")
     source = source.detach()
     if size is not None:
-        steps = [math.prod(size[d + 1 :]) for d in builtins.range(len(size))] if stride is None else list(stride)
+        steps = [math.prod(size[d + 1 :]) for d in range(len(size))] if stride is None else list(stride)
         source = source.as_strided(list(size), steps, storage_offset)
     self.data = source
     return self
@@ -125,19 +119,6 @@ def _fill(tensor, name, values):
     return tensor.copy_(_C.tensor(list(values), dtype=tensor.dtype).reshape(tensor.shape))
 
 
-def float_power_(self, exponent):
-    """`float_power` in place: of a tensor of float64, or of complex128 where powers are."""
-    result = _C.float_power(self, exponent)
-    if result.dtype != self.dtype:
-        raise RuntimeError(f"float_power_: the base has dtype {self.dtype}, but the operation's result requires dtype {result.dtype}")
-    return self.copy_(result)
-
-
-def conj_physical_(input):
-    """Complex conjugates in place."""
-    return input.copy_(input.conj()) if input.is_complex() else input
-
-
 def cfloat(self, memory_format=None):
     """The tensor in complex64."""
     return self.to(_C.complex64, memory_format=memory_format)
@@ -160,11 +141,6 @@ def is_nonzero(self):
     return bool(self)
 
 
-def is_distributed(self):
-    """False: no tensor is spread over processes."""
-    return False
-
-
 def module_load(self, other, assign=False):
     """What `load_state_dict` puts in this tensor's place for `other`: this tensor with its elements, or, to `assign`, `other` itself."""
     return other.detach() if assign else self.copy_(other).detach()
@@ -178,87 +154,6 @@ def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_g
 
 def record_stream(self, stream):
     """Changes nothing: memory is not given away before those who read it have run."""
-
-
-@takes_out
-def nonzero_static(input, *, size, fill_value=-1):
-    """The first `size` rows of `nonzero`, with rows of `fill_value` after them if they are fewer."""
-    if size < 0:
-        raise RuntimeError(f"nonzero_static: size={size}, expected 0 or more")
-    found = input.nonzero()[:size]
-    return _C.cat([found, found.new_full([size - len(found), input.dim()], fill_value)]) if len(found) < size else found
-
-
-def is_signed(input):
-    """Whether the dtype has negative numbers."""
-    return input.is_signed()
-
-
-def is_conj(input):
-    """False: conjugates are computed."""
-    return False
-
-
-def is_neg(input):
-    """False: negatives are computed."""
-    return False
-
-
-def is_inference(input):
-    """False: tensors made in `inference_mode` are like others."""
-    return False
-
-
-def get_device(input):
-    """The number of the tensor's device: -1 for the CPU."""
-    return -1 if input.device.index is None else input.device.index
-
-
-def put(input, index, source, accumulate=False):
-    """The tensor with the elements of `source` at these places of the flattened one, added to what is there if `accumulate`."""
-    return input.clone().put_(index, source, accumulate)
-
-
-def fill(input, value):
-    """A tensor of this shape and dtype, full of `value`, a number or a tensor without dimensions."""
-    return input.clone().fill_(value)
-
-
-@creates
-def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False):
-    """A tensor that is not filled, whose dimensions lie in memory in the order `physical_layout`, the slowest first."""
-    if sorted(physical_layout) != list(builtins.range(len(size))):
-        raise RuntimeError(f"empty_permuted: physical_layout {list(physical_layout)}, expected each dimension of {len(size)} once")
-    steps, step = [0] * len(size), 1
-    for d in reversed(list(physical_layout)):
-        steps[d] = step
-        step *= max(size[d], 1)
-    return _C.empty_strided(list(size), steps, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-@creates
-@takes_out
-def range(start, end, step=1, *, dtype=None, device=None, requires_grad=False):
-    """Numbers from `start` to `end`, which is one of them, by `step`. Deprecated: `arange` stops before its end."""
-    warnings.warn("range is deprecated: its end is one of the numbers; use arange", UserWarning, stacklevel=4)
-    if step == 0 or (end - start) * step < 0:
-        raise RuntimeError(f"range: step={step} from {start} to {end}, expected a step other than 0 in the direction of the end")
-    numbers = _C.arange(math.floor((end - start) / step) + 1, dtype=_C.float64, device=device) * step + start
-    return numbers.to(dtype or _C.get_default_dtype()).requires_grad_(requires_grad)
-
-
-class _TriangularSolve(NamedTuple):
-    solution: _C.Tensor
-    cloned_coefficient: _C.Tensor
-
-
-@shown
-@takes_out
-def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
-    """`X` with `A X = b`, or `Aᵀ X = b`, for triangular `A`, and a copy of `A`. Deprecated: use `linalg.solve_triangular`."""
-    left = A.mT if transpose else A
-    solution = _C.linalg.solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolve(solution, A.clone())
 
 
 name_arguments(globals())

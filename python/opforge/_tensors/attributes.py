@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys as _sys
 
 from .._absent.accelerators import DeviceAbsentError
+from .._calls.arguments import name_arguments
 from .._core import Tensor, UntypedStorage, _rebuild_tensor, device as _device, uint8
 from .layouts import memory_format
 
@@ -19,7 +20,7 @@ def _never(name):
 
 def _to_absent(name):
     def move(self, device=None, non_blocking=False, memory_format=None):
-        raise DeviceAbsentError(f"Tensor.{name}(): opforge is built without it: there is no such device")
+        raise DeviceAbsentError(f"Tensor.{name}(): there is no such device")
 
     move.__name__, move.__doc__ = name, f"The tensor on the device {name!r}, which is not there."
     return move
@@ -32,6 +33,11 @@ def _to_cuda(self, device=None, non_blocking=False, memory_format=None):
     return self.to(_device("cuda", number(device)))
 
 
+def _to_mps(self, non_blocking=False, memory_format=None):
+    """The tensor on Apple's GPU: DeviceError where there is none. Copies are waited for, whatever `non_blocking` says."""
+    return self.to("mps")
+
+
 def _layout(self):
     """How elements are kept: `strided`, but for sparse tensors."""
     from .layouts import strided
@@ -39,10 +45,35 @@ def _layout(self):
     return strided
 
 
-def _get_device(self):
+def get_device(input):
     """The number of the tensor's device; -1 on the CPU."""
-    index = self.device.index
+    index = input.device.index
     return -1 if index is None else index
+
+
+def is_conj(input):
+    """False: conjugates are computed."""
+    return False
+
+
+def is_neg(input):
+    """False: negatives are computed."""
+    return False
+
+
+def is_inference(input):
+    """False: tensors made in `inference_mode` are like others."""
+    return False
+
+
+def is_distributed(input):
+    """False: a tensor that is spread over processes says so by `is_global`."""
+    return False
+
+
+def is_signed(input):
+    """Whether the dtype has negative numbers."""
+    return input.is_signed()
 
 
 def _dim_order(self, *, ambiguity_check=False):
@@ -68,10 +99,9 @@ def _reversed(self):
 
 Tensor.__reversed__ = _reversed
 Tensor.layout = property(_layout)
-Tensor.get_device = _get_device
+Tensor.get_device = get_device
 Tensor.dim_order = _dim_order
-Tensor.is_inference = lambda self: False
-Tensor.is_conj = Tensor.is_neg = lambda self: False
+Tensor.is_inference, Tensor.is_distributed, Tensor.is_conj, Tensor.is_neg = is_inference, is_distributed, is_conj, is_neg
 Tensor.to_dense = lambda self, dtype=None, *, masked_grad=None: self if dtype is None else self.to(dtype)
 # In PyTorch an address, by which packages tell whether two names are one tensor.
 Tensor._cdata = property(id, doc="A number that no other tensor has while this one is there.")
@@ -80,7 +110,8 @@ Tensor.has_names = lambda self: False
 for _name in _NEVER.split():
     setattr(Tensor, _name, _never(_name))
 Tensor.cuda = _to_cuda
-for _name in ("xpu", "hpu", "mps"):
+Tensor.mps = _to_mps
+for _name in ("xpu", "hpu"):
     setattr(Tensor, _name, _to_absent(_name))
 
 
@@ -124,3 +155,6 @@ def _is_shared(self):
 
 
 Tensor.share_memory_, Tensor.is_shared = _share_memory, _is_shared
+
+# The functions, not the methods: they may be given what is no tensor.
+name_arguments(globals())

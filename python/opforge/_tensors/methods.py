@@ -11,9 +11,10 @@ _METHODS = {
     "_functional.copies": "as_strided_scatter slice_inverse unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "_functional.factors": "ormqr",
     "_functional.memory": """
-        apply_ as_strided_ cdouble cfloat conj_physical_ const_data_ptr float_power_ is_distributed is_nonzero is_set_to map2_ map_ module_load
-        new_empty_strided nonzero_static record_stream resize resize_ resize_as resize_as_ set_ triangular_solve
+        apply_ as_strided_ cdouble cfloat const_data_ptr is_nonzero is_set_to map2_ map_ module_load new_empty_strided record_stream resize resize_
+        resize_as resize_as_ set_
     """,
+    "_functional.variants": "conj_physical_ float_power_ nonzero_static triangular_solve",
     "_calls.functions": "hash_tensor lu",
     "_global.convert": "is_global is_local placement sbp to_global to_local",
     "distributed.tensor._dtensor": "device_mesh full_tensor placements redistribute",

@@ -72,7 +72,7 @@ def permute_dims(x, /, axes):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """Each element, or what lies at each place of an axis, so many times: all the same number, or by an array of numbers."""
+    """Each element, or each slice along an axis, `repeats` times: one number for all, or an array of a number for each."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis = place("repeat", axis, x.ndim)
@@ -118,7 +118,7 @@ def stack(arrays, /, *, axis=0):
 
 
 def tile(x, repetitions, /):
-    """The whole array so many times along each of the last axes."""
+    """The whole array, `repetitions` times along each of the last axes."""
     repetitions = tuple(repetitions)
     ndim = max(x.ndim, len(repetitions))
     if 2 * ndim <= MAX_RANK:

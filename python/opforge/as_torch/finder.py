@@ -42,7 +42,7 @@ class TorchFinder(importlib.abc.MetaPathFinder):
         return iter([TorchDistribution()] if context.name in (None, "torch") else [])
 
     def invalidate_caches(self):
-        """There are none."""
+        """Nothing happens: nothing is cached."""
 
 
 def _find(name):

@@ -6,7 +6,7 @@ _enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """What was set."""
+    """What `set_fastpath_enabled` set last."""
     return _enabled
 
 

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """Whether it is there."""
+    """Whether loops run by OpenMP: no, opforge has threads of its own."""
     return False

@@ -16,7 +16,7 @@ processes, which opforge.distributed connects; RANK, WORLD_SIZE and LOCAL_RANK a
 def add_to(commands) -> None:
     """The command's arguments."""
     parser = commands.add_parser("run", help="run a PyTorch program on opforge", description=_DESCRIPTION)
-    parser.add_argument("-n", dest="processes", type=int, metavar="PROCESSES", help="run so many processes, by the mpiexec of MPI (pip install mpich)")
+    parser.add_argument("-n", dest="processes", type=int, metavar="PROCESSES", help="run PROCESSES processes, by the mpiexec of MPI (pip install mpich)")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file, a folder with a __main__.py, or a module")
     parser.add_argument("arguments", metavar="..", nargs=argparse.REMAINDER, help="the program's own arguments")

@@ -117,8 +117,8 @@ def is_bf16_supported(including_emulation=True) -> bool:
 
 
 def is_tf32_supported() -> bool:
-    """Whether products may be of TensorFloat-32: they never are."""
-    return False
+    """Whether the current device has TensorFloat-32, which `backends.cuda.matmul.allow_tf32` lets products use."""
+    return is_available() and get_device_capability() >= (8, 0)
 
 
 def can_device_access_peer(device, peer_device) -> bool:
@@ -146,6 +146,6 @@ def _needs(name, what):
     return function
 
 
-current_blas_handle = _needs("current_blas_handle", "products are opforge's own, and have no handle")
+current_blas_handle = _needs("current_blas_handle", "the handle of cuBLAS, where that is used, is opforge's own")
 temperature = _needs("temperature", "opforge does not ask for what GPUs are measured by; nvidia-smi does")
 utilization = _needs("utilization", "opforge does not ask for what GPUs are measured by; nvidia-smi does")

@@ -1,4 +1,4 @@
-"""Ranges for NVIDIA's profiler, which nobody records without CUDA: nothing happens. `opforge.profiler.record_function` names ranges here."""
+"""Ranges for NVIDIA's profiler, which are not recorded: nothing happens. `opforge.profiler.record_function` names ranges here."""
 
 from __future__ import annotations
 

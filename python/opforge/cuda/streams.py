@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .. import _core
-from .._absent import accelerators
-from . import devices
+from . import devices, events
 
 __all__ = ["Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "is_current_stream_capturing", "set_stream", "stream"]
 
 
-class Stream(accelerators.Stream):
+class Stream:
     """The queue of a device (None: the current one). `priority` and other arguments of PyTorch's are not used."""
 
     def __init__(self, device=None, priority=0, **kwargs):
@@ -54,37 +53,11 @@ class ExternalStream(Stream):
         raise RuntimeError("ExternalStream(): a device's calls run in its one queue")
 
 
-class Event(accelerators.Event):
-    """A moment in a device's work. `enable_timing=True` lets times between two be asked for; `blocking` and `interprocess` are not used."""
+class Event(events.Event):
+    """A moment in the work of the current device: see `opforge.Event`, which takes the device before these arguments."""
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
-        devices.number(None)
-        self._times, self._event = enable_timing, None
-
-    def record(self, stream=None):
-        """Marks the end of what was called for on the device of a stream, the current one by default."""
-        self._event = _core._CudaEvent(devices.number(None if stream is None else stream.device))
-        self._event.record()
-
-    def wait(self, stream=None):
-        """Nothing has to be waited for: see `Stream.wait_stream`."""
-
-    def query(self) -> bool:
-        """Whether what was called for before it has run; so has what was never recorded."""
-        return self._event is None or self._event.query()
-
-    def synchronize(self) -> None:
-        """Waits until it has."""
-        if self._event is not None:
-            self._event.synchronize()
-
-    def elapsed_time(self, end_event) -> float:
-        """The milliseconds from this event to another, both of which have happened."""
-        if not (self._times and end_event._times):
-            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
-        if self._event is None or end_event._event is None:
-            raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return self._event.elapsed_time(end_event._event)
+        super().__init__(enable_timing=enable_timing)
 
 
 def current_stream(device=None) -> Stream:

@@ -1,4 +1,4 @@
-"""Programs of several processes, on MPI: PyTorch's process groups and collective calls, on tensors of the CPU.
+"""Programs of several processes, on MPI: PyTorch's process groups and collective calls, on tensors in main memory.
 
 `opforge run -n 4 train.py` or `mpiexec -n 4 python train.py` starts the processes (`pip install mpich` brings MPI); a program that is started alone is a
 world of one. Ranks agree on each call before they make it: ranks that differ, stop or do not come are a DistError on each, within `timeout` of
@@ -73,7 +73,7 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """False: this build has no CUDA devices."""
+    """False: ranks hold tensors in main memory."""
     return False
 
 

@@ -7,10 +7,11 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 
 
 class Odds:
-    """Probabilities of success as `probs`, or their log-odds as `logits`."""
+    """Probabilities as `probs`, or as `logits`: of successes their log-odds, of categories (not `_is_binary`) their logarithms."""
 
     # The name of the one that was given.
     _constants = ("_given",)
+    _is_binary = True
 
     def _take_odds(self, probs, logits, *others):
         """Keeps the one of both that is not None, broadcast with the other parameters; gives those. ValueError for both or neither."""
@@ -21,11 +22,11 @@ class Odds:
 
     @lazy_property
     def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
+        return probs_to_logits(self.probs, self._is_binary)
 
     @lazy_property
     def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
+        return logits_to_probs(self.logits, self._is_binary)
 
     @property
     def _param(self):

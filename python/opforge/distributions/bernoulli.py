@@ -46,8 +46,7 @@ class Bernoulli(Odds, ExponentialFamily):
             return _C.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return log_likelihood(*broadcast_all(self.logits, value))
 
     def entropy(self):

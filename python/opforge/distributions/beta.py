@@ -73,8 +73,7 @@ class Beta(ExponentialFamily):
         return odds.sigmoid().clamp(info.tiny, 1 - info.eps / 2)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         a, b = self.concentration1, self.concentration0
         return _C.xlogy(a - 1, value) + _C.special.xlog1py(b - 1, -value) - log_beta(a, b)
 

@@ -50,8 +50,7 @@ class Binomial(Odds, Parametric):
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         n, logits = self.total_count, self.logits
         choices = _C.lgamma(n + 1) - _C.lgamma(value + 1) - _C.lgamma(n - value + 1)
         return choices + value * _C.nn.logsigmoid(logits) + (n - value) * _C.nn.logsigmoid(-logits)

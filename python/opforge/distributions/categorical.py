@@ -6,20 +6,20 @@ from .. import _core as _C
 from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from ._odds import given_odds
+from ._odds import Odds, given_odds
 from .distribution import Parametric
-from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Parametric):
+class Categorical(Odds, Parametric):
     """Indices 0 to K - 1, with probabilities along the last dimension of `probs`, which are normalised, or of unnormalised log-probabilities
     `logits`."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _constants = ("_given", "_num_events")
+    _is_binary = False
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._given = given_odds("Categorical", probs, logits)
@@ -32,23 +32,6 @@ class Categorical(Parametric):
             self.logits = logits - logits.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits)
-
-    @property
-    def _param(self):
-        return getattr(self, self._given)
-
-    @property
-    def param_shape(self):
-        """The shape of the given parameter."""
-        return self._param.shape
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
@@ -77,8 +60,7 @@ class Categorical(Parametric):
             return _C.empty(shape, dtype=_C.int64, device=rows.device) if drawn is None else drawn.mT.reshape(shape)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value, logits = _C.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -91,10 +73,12 @@ class Categorical(Parametric):
         return self._enumerated(_C.arange(self._num_events, device=self._param.device), expand)
 
 
-class OverCategorical(Parametric):
+class OverCategorical(Odds, Parametric):
     """A distribution of vectors with an element for each category, drawn with the probabilities of a `Categorical` that it holds."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    _constants = ()
+    _given = property(lambda self: self._categorical._given)
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._categorical = Categorical(probs, logits, validate_args=False)
@@ -115,12 +99,3 @@ class OverCategorical(Parametric):
     def logits(self):
         """The logarithms of the probabilities."""
         return self._categorical.logits
-
-    @property
-    def _param(self):
-        return self._categorical._param
-
-    @property
-    def param_shape(self):
-        """The shape of the given parameter."""
-        return self._categorical.param_shape

@@ -6,32 +6,18 @@ import math
 
 from .. import _core as _C
 from .._tensors.size import Size
-from . import constraints
-from .distribution import Parametric
-from .utils import broadcast_all
+from .distribution import LocationScale
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Parametric):
+class Cauchy(LocationScale):
     """Ratios of two normal variables: median `loc`, half width at half maximum `scale`, no mean."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self):
         """NaN: there is none."""
         return _C.full_like(self.loc, float("nan"))
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):
@@ -42,14 +28,12 @@ class Cauchy(Parametric):
         return self.loc + noise * self.scale
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (z * z).log1p()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return _C.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value):

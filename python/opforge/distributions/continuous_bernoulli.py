@@ -66,15 +66,13 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self.icdf(open_uniform(self._extended_shape(sample_shape), self._param.dtype, self._param.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return log_likelihood(*broadcast_all(self.logits, value)) + self._cont_bern_log_norm()
 
     # Both are computed for log-odds of at most 0, where nothing overflows: x at log-odds l is 1 - x at -l.
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         value = value.clamp(0, 1)
         mirrored = _C.where(logits > 0, 1 - value, value)

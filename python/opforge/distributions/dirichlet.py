@@ -47,8 +47,7 @@ class Dirichlet(ExponentialFamily):
         return value.clamp(min=_C.finfo(value.dtype).tiny)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return _C.xlogy(self.concentration - 1, value).sum(-1) - log_multivariate_beta(self.concentration)
 
     def entropy(self):

@@ -8,9 +8,9 @@ from .. import _core as _C
 from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from .utils import lazy_property
+from .utils import broadcast_all, lazy_property
 
-__all__ = ["Distribution", "Parametric"]
+__all__ = ["Distribution", "Located", "LocationScale", "Parametric"]
 
 
 class Distribution:
@@ -150,6 +150,10 @@ class Distribution:
         values = values.reshape((-1,) + (1,) * len(self._batch_shape) + self._event_shape)
         return values.expand((-1, *self._batch_shape, *self._event_shape)) if expand else values
 
+    def _check_value(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value):
         """Raises ValueError for a value that is no tensor, whose shape does not fit, or that lies outside of the support."""
         if not isinstance(value, _C.Tensor):
@@ -209,3 +213,21 @@ class Parametric(Distribution):
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
+
+
+class Located(Parametric):
+    """A distribution around its parameter `loc`, which is mean and mode unless a subclass says otherwise."""
+
+    mean = mode = property(lambda self: self.loc, doc="The parameter `loc`.")
+
+
+class LocationScale(Located):
+    """A distribution of numbers with the parameters `loc` and `scale`."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)

@@ -48,8 +48,7 @@ class FisherSnedecor(Parametric):
         return value.clamp(min=_C.finfo(value.dtype).tiny)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         a, b = self.df1 / 2, self.df2 / 2
         ratio = self.df1 / self.df2
         return a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p() - log_beta(a, b)

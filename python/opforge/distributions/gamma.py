@@ -44,14 +44,12 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value):
         value = _C.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         a, rate = self.concentration, self.rate
         return a * rate.log() + _C.xlogy(a - 1, value) - rate * value - a.lgamma()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return _C.igamma(self.concentration, self.rate * value)
 
     def entropy(self):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from .. import _core as _C
 from .._tensors.size import Size
 from . import constraints
-from .distribution import Parametric
+from .distribution import Located
 from .utils import broadcast_all
 
 __all__ = ["GeneralizedPareto"]
 
 
-class GeneralizedPareto(Parametric):
+class GeneralizedPareto(Located):
     """Excesses over the threshold `loc`: survival `(1 + k z)^(-1 / k)` of `z = (x - loc) / scale`, where `k` is `concentration`; `exp(-z)` for
     `k = 0`. With a negative `k` the support ends at `loc - scale / k`."""
 
@@ -38,10 +38,6 @@ class GeneralizedPareto(Parametric):
         k = self.concentration
         return _C.where(k < 0.5, self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k)), float("inf"))
 
-    @property
-    def mode(self):
-        return self.loc
-
     def rsample(self, sample_shape=Size()):
         return self.icdf(_C.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
@@ -55,14 +51,12 @@ class GeneralizedPareto(Parametric):
         return (value - self.loc) / self.scale
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -self.scale.log() - (1 + self.concentration) * self._log1p_over(self._z(value))
 
     def log_survival_function(self, value):
         """The logarithm of the probability of more than `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -self._log1p_over(self._z(value))
 
     def log_cdf(self, value):

@@ -47,8 +47,7 @@ class Geometric(Odds, Parametric):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return _C.special.xlog1py(value, -self.probs) + self.probs.log()
 
     def entropy(self):

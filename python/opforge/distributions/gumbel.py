@@ -6,6 +6,7 @@ import math
 
 from .. import _core as _C
 from . import constraints
+from .distribution import Located
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
@@ -14,7 +15,7 @@ from .utils import broadcast_all, euler_constant
 __all__ = ["Gumbel"]
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(Located, TransformedDistribution):
     """Extremes of many variables: `loc - scale log(-log U)` of a uniform `U`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -32,22 +33,16 @@ class Gumbel(TransformedDistribution):
         return self.loc + self.scale * euler_constant
 
     @property
-    def mode(self):
-        return self.loc
-
-    @property
     def variance(self):
         return (math.pi**2 / 6) * self.scale**2
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (self.loc - value) / self.scale
         return z - z.exp() - self.scale.log()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (-((self.loc - value) / self.scale).exp()).exp()
 
     def icdf(self, value):

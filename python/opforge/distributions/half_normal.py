@@ -32,15 +32,13 @@ class Folded(TransformedDistribution):
         return _C.zeros_like(self.scale)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value = _C.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         inside = self.base_dist.log_prob(value.abs()) + math.log(2)
         return _C.where(value >= 0, inside, -math.inf)
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value):

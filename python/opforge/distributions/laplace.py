@@ -5,31 +5,13 @@ from __future__ import annotations
 import math
 
 from .._tensors.size import Size
-from . import constraints
-from .distribution import Parametric
-from .utils import broadcast_all
+from .distribution import LocationScale
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Parametric):
+class Laplace(LocationScale):
     """Density `exp(-|x - loc| / scale) / (2 scale)`."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):
@@ -41,13 +23,11 @@ class Laplace(Parametric):
         return self.loc + self.scale * (self.loc.new_empty(shape).exponential_() - self.loc.new_empty(shape).exponential_())
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         return 0.5 - 0.5 * z.sign() * (-z.abs()).expm1()
 

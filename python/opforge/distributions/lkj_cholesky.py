@@ -49,8 +49,7 @@ class LKJCholesky(Parametric):
             return _C.cat([first, below], -2) + diagonal.diag_embed()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         eta, n = self.concentration, self.dim
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         # The Jacobian of L Lᵀ gives each row of the diagonal a power of its own.

@@ -7,14 +7,14 @@ import math
 from .. import _core as _C
 from .._tensors.size import Size
 from . import constraints
-from .distribution import Parametric
+from .distribution import Located
 from .multivariate_normal import _batch_mahalanobis, _batch_mv
 from .utils import _standard_normal, common_batch, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
 
-class LowRankMultivariateNormal(Parametric):
+class LowRankMultivariateNormal(Located):
     """Normal vectors of mean `loc` and covariance `W Wᵀ + diag(D)`, where `W` is `cov_factor` and `D` `cov_diag`.
 
     Work grows with the number of elements, times the square of the rank: systems are solved by way of the capacitance matrix `I + Wᵀ D⁻¹ W`
@@ -45,14 +45,6 @@ class LowRankMultivariateNormal(Parametric):
     @property
     def _capacitance_tril(self):
         return _batch_capacitance_tril(self.cov_factor, self.cov_diag)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @lazy_property
     def variance(self):
@@ -85,8 +77,7 @@ class LowRankMultivariateNormal(Parametric):
         return self.loc + _batch_mv(self.cov_factor, of_factor) + self.cov_diag.sqrt() * of_diag
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         capacitance = self._capacitance_tril
         distance = _batch_lowrank_mahalanobis(self.cov_factor, self.cov_diag, value - self.loc, capacitance)
         log_det = _batch_lowrank_logdet(self.cov_factor, self.cov_diag, capacitance)

@@ -75,8 +75,7 @@ class MixtureSameFamily(Distribution):
         return (probabilities * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logs = self._component_distribution.log_prob(self._pad(value))
         return (logs + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 

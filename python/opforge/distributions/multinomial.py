@@ -42,8 +42,7 @@ class Multinomial(OverCategorical):
         return counts.scatter_add(-1, drawn, _C.ones_like(drawn).to(counts.dtype))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = _C.broadcast_tensors(self.logits, value)
         # A category of probability 0 that never came counts nothing.
         logits = logits.masked_fill((value == 0) & (logits == float("-inf")), 0)

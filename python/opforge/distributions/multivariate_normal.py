@@ -8,7 +8,7 @@ from .. import _core as _C
 from .._calls.functions import broadcast_shapes
 from .._tensors.size import Size
 from . import constraints
-from .distribution import Distribution, Parametric  # noqa: F401  packages take the former from here
+from .distribution import Distribution, Located, Parametric  # noqa: F401  packages take the former from here
 from .utils import _standard_normal, common_batch, lazy_property
 
 __all__ = ["MultivariateNormal"]
@@ -53,7 +53,7 @@ class MatrixForms(Parametric):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-class MultivariateNormal(MatrixForms):
+class MultivariateNormal(Located, MatrixForms):
     """Normal vectors of mean `loc` and a covariance that one of the other three parameters says; `scale_tril` is the quickest.
 
     >>> MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
@@ -82,14 +82,6 @@ class MultivariateNormal(MatrixForms):
         self._unbroadcasted_scale_tril = factor_of(form, matrix)
 
     @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
-
-    @property
     def variance(self):
         return self._unbroadcasted_scale_tril.square().sum(-1).expand(self._batch_shape + self._event_shape)
 
@@ -98,8 +90,7 @@ class MultivariateNormal(MatrixForms):
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
 

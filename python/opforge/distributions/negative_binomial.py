@@ -50,8 +50,7 @@ class NegativeBinomial(Odds, Parametric):
             return _C.poisson(rate.masked_fill(count == 0, 0.0))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         n, value = _C.broadcast_tensors(self.total_count, value)
         choices = _C.lgamma(n + value) - _C.lgamma(value + 1) - _C.lgamma(n)
         choices = choices.masked_fill(n + value == 0, 0.0)

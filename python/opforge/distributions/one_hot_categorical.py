@@ -32,8 +32,7 @@ class OneHotCategorical(OverCategorical):
         return self._one_hot(self._categorical.sample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self):

@@ -39,8 +39,7 @@ class Poisson(ExponentialFamily):
             return _C.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return _C.xlogy(value, self.rate) - self.rate - _C.lgamma(value + 1)
 
     @property

@@ -34,8 +34,7 @@ class LogitRelaxedBernoulli(Odds, Parametric):
         return (uniform.log() - (-uniform).log1p() + self.logits) / self.temperature
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         difference = self.logits - value * self.temperature
         return _as_log(self.temperature, difference) + _C.nn.logsigmoid(difference) + _C.nn.logsigmoid(-difference)
 
@@ -45,28 +44,21 @@ def _as_log(number, like):
     return _C.as_tensor(number, dtype=like.dtype, device=like.device).log()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class Relaxed(TransformedDistribution):
+    """What a transform makes of a relaxed discrete variable, whose parameters it has."""
+
+    has_rsample = True
+    temperature = property(lambda self: self.base_dist.temperature, doc="How far samples are from those of the discrete variable.")
+    logits = property(lambda self: self.base_dist.logits, doc="The logits of the discrete variable.")
+    probs = property(lambda self: self.base_dist.probs, doc="The probabilities of the discrete variable.")
+
+
+class RelaxedBernoulli(Relaxed):
     """Numbers between 0 and 1, near the ends at low `temperature`: a Bernoulli variable with gradients."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=False)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        """How far samples are from 0 and 1."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The log-odds of 1."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The probability of 1."""
-        return self.base_dist.probs

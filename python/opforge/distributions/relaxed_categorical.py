@@ -6,7 +6,7 @@ from .. import _core as _C
 from .._tensors.size import Size
 from . import constraints
 from .categorical import OverCategorical
-from .transformed_distribution import TransformedDistribution
+from .relaxed_bernoulli import Relaxed
 from .transforms import ExpTransform
 from .utils import clamp_probs
 
@@ -33,36 +33,19 @@ class ExpRelaxedCategorical(OverCategorical):
         return ((self.logits - (-uniform.log()).log()) / self.temperature).log_softmax(-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         k = self._event_shape[0]
         scores = (self.logits - value * self.temperature).log_softmax(-1)
         temperature = _C.as_tensor(self.temperature, dtype=scores.dtype, device=scores.device)
         return scores.sum(-1) + _C.lgamma(scores.new_tensor(float(k))) + (k - 1) * temperature.log()
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Points of the simplex, near its corners at low `temperature`: a one-hot variable with gradients."""
 
     arg_constraints = OverCategorical.arg_constraints
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        """How far samples are from the corners."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The logarithms of the categories' probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The categories' probabilities."""
-        return self.base_dist.probs

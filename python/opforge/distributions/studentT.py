@@ -7,13 +7,13 @@ import math
 from .._tensors.size import Size
 from . import constraints
 from ._gamma import log_standard_gamma
-from .distribution import Parametric
+from .distribution import Located
 from .utils import _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
 
-class StudentT(Parametric):
+class StudentT(Located):
     """`loc + scale * N / sqrt(χ² / df)` of a normal and a chi-squared variable of `df` degrees of freedom."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
@@ -30,10 +30,6 @@ class StudentT(Parametric):
         return self.loc.masked_fill(self.df <= 1, float("nan"))
 
     @property
-    def mode(self):
-        return self.loc
-
-    @property
     def variance(self):
         """Infinite for `df` up to 2, NaN up to 1."""
         finite = self.scale**2 * self.df / (self.df - 2)
@@ -47,8 +43,7 @@ class StudentT(Parametric):
         return self.loc + self.scale * normal * ((half.log() - log_standard_gamma(half.expand(shape))) / 2).exp()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         norm = self.scale.log() + 0.5 * self.df.log() + self._log_beta()
         return -0.5 * (self.df + 1) * (z**2 / self.df).log1p() - norm

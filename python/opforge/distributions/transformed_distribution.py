@@ -72,8 +72,7 @@ class TransformedDistribution(Parametric):
         return x
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         event_dim, total, y = len(self.event_shape), 0.0, value
         for transform in reversed(self.transforms):
             x = transform.inv(y)
@@ -91,12 +90,10 @@ class TransformedDistribution(Parametric):
 
     def cdf(self, value):
         """Of monotone transforms only."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        if self.base_dist._validate_args:
-            self.base_dist._validate_sample(value)
+        self.base_dist._check_value(value)
         return self._monotonized(self.base_dist.cdf(value))
 
     def icdf(self, value):

@@ -9,14 +9,14 @@ from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from ._rejection import until_accepted
-from .distribution import Parametric
+from .distribution import Located
 from .utils import broadcast_all
 
 __all__ = ["VonMises"]
 
 
-class VonMises(Parametric):
-    """Angles of density proportional to `exp(concentration cos(x - loc))`; samples lie from -π to π."""
+class VonMises(Located):
+    """Angles of density proportional to `exp(concentration cos(x - loc))`; samples lie from -π to π, and `mean` and `variance` are the circular ones."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -24,15 +24,6 @@ class VonMises(Parametric):
     def __init__(self, loc, concentration, validate_args=None):
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self):
-        """The circular mean."""
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):
@@ -48,8 +39,7 @@ class VonMises(Parametric):
             return wrapped.to(self.loc.dtype)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         k = self.concentration
         # cos(x) - 1 and exp(-k) I₀(k), so that nothing grows with the concentration.
         return k * (_C.cos(value - self.loc) - 1) - math.log(2 * math.pi) - _C.special.i0e(k).log()

@@ -78,8 +78,7 @@ class Wishart(MatrixForms, ExponentialFamily):
         return factor @ factor.mT
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         p, df = self._event_shape[-1], self.df
         log_det = 2 * _C.linalg.cholesky(value).diagonal(dim1=-2, dim2=-1).log().sum(-1)
         trace = _C.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import wraps
 
 from .. import _core
+from .._calls.arguments import dim_from_0
 from .._calls.tracing import refuse
 from ._trees import filled, leaves, like, shape, spread
 
@@ -143,9 +144,7 @@ def _stack(name, column, dim, empty):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None for output?"
             )
-    rank = column[0].dim() + 1
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    dim = dim_from_0(dim, column[0].dim() + 1)
     stacked = _core.stack(list(column), dim)
     return stacked.narrow(dim, 0, 0) if empty else stacked
 

@@ -111,7 +111,7 @@ class GraphModule(Module):
 
 
 def _rebuilt(kind, class_name, state):
-    """What was pickled."""
+    """A module of a pickle: an object of its class, with its state."""
     module = kind.__new__(kind)
     type(module).__name__ = class_name
     module.__setstate__(state)

@@ -40,7 +40,7 @@ class Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self):
-        """The items, where they are assigned to so many names: `n, c = x.shape`. Elsewhere their number is not known: a TraceError."""
+        """The items, where they are assigned to names, whose number is theirs: `n, c = x.shape`. Elsewhere their number is not known: a TraceError."""
         frame = sys._getframe(1)
         code, place = frame.f_code.co_code, frame.f_lasti
         if place < 0 or dis.opname[code[place]] != "UNPACK_SEQUENCE":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from .. import _core as _C
-from .._calls.arguments import name_arguments
+from .._calls.arguments import dim_from_0, name_arguments
 
 
 def _with_dtype(input, dtype):
@@ -33,9 +33,7 @@ def _filled(input, mask, value):
 
 def _dims(input, dim):
     dims = range(input.dim()) if dim is None or dim == () else [dim] if isinstance(dim, int) else dim
-    if wrong := [d for d in dims if not -max(input.dim(), 1) <= d < max(input.dim(), 1)]:
-        raise IndexError(f"Dimension out of range: {wrong[0]} of {input.dim()}")
-    dims = [d % max(input.dim(), 1) for d in dims]
+    dims = [dim_from_0(d, max(input.dim(), 1)) for d in dims]
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"dim={dim}, expected each dimension once")
     return [] if input.dim() == 0 else dims

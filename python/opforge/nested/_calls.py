@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._calls.arguments import dim_from_0
 
 # Functions of elements: a dense tensor with as many dimensions as the nested one has an entry for each part, or one for all.
 _ELEMENTWISE = frozenset("""
@@ -21,13 +22,6 @@ _LAYERS = frozenset("embedding layer_norm linear normalize rms_norm".split())
 _ALONG = frozenset("softmax log_softmax softmin cumsum cumprod flip squeeze unsqueeze chunk split cat".split())
 _REDUCTIONS = frozenset("sum mean prod amax amin max min var std all any".split())
 _TRANSPOSES = frozenset("transpose swapaxes swapdims".split())
-
-
-def wrapped(dim, dims):
-    """A dimension or place from 0."""
-    if not -dims <= dim < dims:
-        raise _core.IndexError(f"Dimension out of range (expected to be in range of [{-dims}, {dims - 1}], but got {dim})")
-    return dim % dims
 
 
 def run(func, args, kwargs):
@@ -98,7 +92,7 @@ def _each(func, args, kwargs, batched=None):
 
 def _part_dim(input, dim, name, more=0):
     """A dimension of a nested tensor as one of its parts, which have `more` new ones."""
-    place = wrapped(dim, input.dim() + more)
+    place = dim_from_0(dim, input.dim() + more)
     if not place:
         raise _core.UnsupportedError(f"{name}: along dimension 0 of a nested tensor, which is that of its parts")
     return place - 1
@@ -146,6 +140,6 @@ def _reshaped(func, name, args):
 
 def _selected(input, dim, index):
     """A part, or the entry of each part."""
-    if wrapped(dim, input.dim()) == 0:
+    if dim_from_0(dim, input.dim()) == 0:
         return input[index]
     return _each(_core.Tensor.select, (input, _part_dim(input, dim, "select"), index), {})

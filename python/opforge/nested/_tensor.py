@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._calls.arguments import dim_from_0
 from . import _calls
 
 
@@ -60,7 +61,7 @@ class NestedTensor(_core.Tensor):
         """The size of a dimension in which all parts are alike; RuntimeError for others."""
         if dim is None:
             return _core.empty([self.size(d) for d in range(self.dim())], device="meta").shape
-        place = _calls.wrapped(dim, self.dim())
+        place = dim_from_0(dim, self.dim())
         sizes = {part.shape[place - 1] for part in self._parts} if place else {len(self._parts)}
         if len(sizes) != 1:
             raise _core.ShapeError(f"Given dimension {place} is irregular and does not have a size.")
@@ -101,7 +102,7 @@ class NestedTensor(_core.Tensor):
         return to_padded_tensor(self, padding, output_size)
 
     def is_contiguous(self, memory_format=None):
-        """Whether the parts are."""
+        """Whether each part is contiguous."""
         return all(part.is_contiguous() for part in self._parts)
 
     def is_floating_point(self):
@@ -120,7 +121,7 @@ class NestedTensor(_core.Tensor):
 
     def __getitem__(self, index):
         if isinstance(index, int):
-            return self._parts[_calls.wrapped(index, len(self._parts))]
+            return self._parts[dim_from_0(index, len(self._parts))]
         if isinstance(index, tuple) and index and isinstance(index[0], int):
             return self[index[0]][index[1:]]
         raise _core.UnsupportedError(f"indexing of a nested tensor: the number of a part first expected, got {index!r}")

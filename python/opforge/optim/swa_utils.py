@@ -141,7 +141,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _alpha(self, step):
-        """The weight of `swa_lr` after so many steps."""
+        """The weight of `swa_lr` at a step."""
         return self._ANNEAL[self._anneal_strategy](max(0.0, min(1.0, step / max(1, self.anneal_epochs))))
 
     def get_lr(self):

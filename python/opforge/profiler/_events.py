@@ -47,7 +47,7 @@ class EventAverage:
 
     @property
     def cpu_time(self):
-        """The mean."""
+        """The mean over the events, in microseconds."""
         return self.cpu_time_total / self.count
 
     @property

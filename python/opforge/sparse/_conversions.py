@@ -43,7 +43,7 @@ def type_(input, dtype=None, non_blocking=False):
 
 @rule("type_as")
 def type_as(input, other):
-    """The other's dtype."""
+    """The tensor in the other's dtype."""
     return input.to(other.dtype)
 
 

@@ -62,7 +62,7 @@ class SparseCsrTensor(SparseTensor):
         return len(self._others)
 
     def sparse_dim(self):
-        """2."""
+        """The number of sparse dimensions: 2."""
         return 2
 
     def _no_indices(self):

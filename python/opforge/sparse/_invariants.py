@@ -15,17 +15,17 @@ class check_sparse_tensor_invariants:
 
     @classmethod
     def is_enabled(cls):
-        """What was set."""
+        """Whether the switch is on."""
         return check_sparse_tensor_invariants._enabled
 
     @classmethod
     def enable(cls):
-        """Sets it."""
+        """Switches it on."""
         check_sparse_tensor_invariants._enabled = True
 
     @classmethod
     def disable(cls):
-        """Clears it."""
+        """Switches it off."""
         check_sparse_tensor_invariants._enabled = False
 
     def __enter__(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._calls.arguments import dim_from_0
 from ._calls import rule
 from ._coo import coo, flat_places, like, summed
 
@@ -11,10 +12,7 @@ def _dims(tensor, dim):
     """Dimensions from 0, each once."""
     dims = range(tensor.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
     dims = list(dims) or range(tensor.dim())
-    for d in dims:
-        if not -tensor.dim() <= d < tensor.dim():
-            raise _core.IndexError(f"Dimension out of range (expected to be in range of [{-tensor.dim()}, {tensor.dim() - 1}], but got {d})")
-    found = {d % tensor.dim() for d in dims}
+    found = {dim_from_0(d, tensor.dim()) for d in dims}
     if len(found) != len(dims):
         raise _core.ArgumentError(f"sum: each dimension once expected, got {dim}")
     return found

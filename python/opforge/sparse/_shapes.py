@@ -5,14 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 
 from .. import _core
+from .._calls.arguments import dim_from_0
 from ._calls import rule
 from ._coo import SparseTensor, coo
-
-
-def _wrapped(dim, dims):
-    if not -dims <= dim < dims:
-        raise _core.IndexError(f"Dimension out of range (expected to be in range of [{-dims}, {dims - 1}], but got {dim})")
-    return dim % dims
 
 
 @rule("t")
@@ -31,7 +26,7 @@ def t(input):
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged, both sparse or both dense."""
     order = list(range(input.dim()))
-    dim0, dim1 = _wrapped(dim0, input.dim()), _wrapped(dim1, input.dim())
+    dim0, dim1 = dim_from_0(dim0, input.dim()), dim_from_0(dim1, input.dim())
     order[dim0], order[dim1] = dim1, dim0
     return permute(input, order)
 
@@ -40,7 +35,7 @@ def transpose(input, dim0, dim1):
 def permute(input, *dims):
     """Dimensions in another order; sparse ones stay before dense ones."""
     dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], Integral) else dims
-    order, sparse = [_wrapped(d, input.dim()) for d in dims], input.sparse_dim()
+    order, sparse = [dim_from_0(d, input.dim()) for d in dims], input.sparse_dim()
     if sorted(order) != list(range(input.dim())):
         raise _core.ArgumentError(f"permute: each of {input.dim()} dimensions once expected, got {tuple(dims)}")
     if any(d >= sparse for d in order[:sparse]):
@@ -55,7 +50,7 @@ def permute(input, *dims):
 @rule("unsqueeze")
 def unsqueeze(input, dim):
     """A dimension of size 1 more."""
-    dim, sparse = _wrapped(dim, input.dim() + 1), input.sparse_dim()
+    dim, sparse = dim_from_0(dim, input.dim() + 1), input.sparse_dim()
     sizes = [*input._sizes[:dim], 1, *input._sizes[dim:]]
     if dim > sparse:
         return coo(input._places, input._elements.unsqueeze(1 + dim - sparse), sizes, input._coalesced)
@@ -66,7 +61,7 @@ def unsqueeze(input, dim):
 @rule("index_select")
 def index_select(input, dim, index):
     """The parts at these indices of a dimension, one after the other."""
-    dim, sparse = _wrapped(dim, input.dim()), input.sparse_dim()
+    dim, sparse = dim_from_0(dim, input.dim()), input.sparse_dim()
     index = index.reshape(-1).to(_core.int64)
     count = input._sizes[dim]
     if len(index) and not (0 <= int(index.min()) and int(index.max()) < count):
@@ -88,7 +83,7 @@ def index_select(input, dim, index):
 @rule("select")
 def select(input, dim, index):
     """The part at one index of a dimension: dense if that was the only sparse one."""
-    dim, sparse = _wrapped(dim, input.dim()), input.sparse_dim()
+    dim, sparse = dim_from_0(dim, input.dim()), input.sparse_dim()
     count = input._sizes[dim]
     if not -count <= index < count:
         raise _core.IndexError(f"select(): index {index} out of range for tensor of size {list(input._sizes)} at dimension {dim}")
@@ -116,7 +111,7 @@ def getitem(input, index):
 @rule("narrow_copy", "narrow")
 def narrow_copy(input, dim, start, length):
     """A range of a dimension."""
-    dim, start = _wrapped(dim, input.dim()), int(start)
+    dim, start = dim_from_0(dim, input.dim()), int(start)
     count = input._sizes[dim]
     start = start + count if start < 0 else start
     if not 0 <= start <= start + length <= count:
@@ -148,7 +143,7 @@ def _all_sparse(tensors):
 def cat(tensors, dim=0):
     """Sparse tensors one after the other along a dimension."""
     first, *others = _all_sparse(list(tensors))
-    dim, sparse = _wrapped(dim, first.dim()), first.sparse_dim()
+    dim, sparse = dim_from_0(dim, first.dim()), first.sparse_dim()
     for other in others:
         if other.sparse_dim() != sparse or other._sizes[:dim] + other._sizes[dim + 1 :] != first._sizes[:dim] + first._sizes[dim + 1 :]:
             raise _core.ArgumentError(f"cat: sparse tensors that are alike but for dimension {dim} expected, got {first._sizes} and {other._sizes}")

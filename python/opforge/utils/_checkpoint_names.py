@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 
 from .. import _core
 from .._absent import absent_class, absent_function
+from ._pytree import tree_leaves
 
 _SELECTIVE = "what single operators compute is not kept apart; checkpoint the parts that are to be computed again"
 
@@ -35,30 +36,33 @@ def noop_context_fn():
 
 
 class DefaultDeviceType:
-    """The type of devices that checkpoints keep random numbers of besides the CPU's: there are none, so it is remembered only."""
+    """The type of devices whose random numbers PyTorch's checkpoints keep. It is remembered only: here one generator serves all devices."""
 
-    _name = "cpu"
+    _name = "cuda"
 
     @staticmethod
-    def set_device_type(device="cpu"):
-        """Sets it."""
+    def set_device_type(device="cuda"):
+        """Remembers a type of devices."""
         DefaultDeviceType._name = device
 
     @staticmethod
     def get_device_type():
-        """What it is."""
+        """The type that was set last, "cuda" at first."""
         return DefaultDeviceType._name
 
 
 def get_device_states(*args):
-    """The numbers of the devices of tensors, but the CPU, and the states of their random numbers: none."""
-    return [], []
+    """The numbers of the CUDA devices on which there are tensors among (containers of) the arguments, and the states of their random numbers."""
+    devices = sorted({x.get_device() for x in tree_leaves(args) if isinstance(x, _core.Tensor) and x.is_cuda})
+    return devices, [_core.get_rng_state() for _ in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Sets the states of random numbers of devices, of which there are none: RuntimeError if some are named."""
-    if devices:
-        raise RuntimeError(f"set_device_states: devices {devices}, but there is none besides the CPU")
+    """Sets the states of random numbers of CUDA devices; those of all are one, so the last holds. DeviceAbsentError, a RuntimeError, where there is no such device."""
+    from ..cuda.random import set_rng_state
+
+    for device, state in zip(devices, states):
+        set_rng_state(state, device)
 
 
 def detach_variable(inputs):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from . import case, holds, spread, whole
+from . import case, holds, spread
 
 X = spread(-1, 1, 2, 3, 4)
 W = spread(-1, 1, 5, 4)

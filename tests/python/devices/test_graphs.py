@@ -1,7 +1,5 @@
 """Compiled functions and steps on a device."""
 
-import warnings
-
 import pytest
 from chosen_device import DEVICE
 
@@ -9,12 +7,7 @@ import opforge as torch
 from opforge import nn
 from opforge.nn import functional as F
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def test_functions_of_elements_are_one_kernel():

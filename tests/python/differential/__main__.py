@@ -71,7 +71,7 @@ def main() -> int:
     parser = argparse.ArgumentParser("differential", description=__doc__.split("\n")[0])
     parser.add_argument("interpreter", help="a Python that has PyTorch")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--calls", type=int, default=10**7, help="at most so many calls")
+    parser.add_argument("--calls", type=int, default=10**7, help="the most calls")
     parser.add_argument("--minutes", type=float, default=5.0, help="at most so long, without the time to simplify")
     parser.add_argument("--start", type=int, default=0, help="the first call's number")
     parser.add_argument("--only", nargs="*", default=[], help="functions' names in the catalogue")

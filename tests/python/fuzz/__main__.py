@@ -74,7 +74,7 @@ class Campaign:
 def main() -> int:
     parser = argparse.ArgumentParser("fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--calls", type=int, default=10**6, help="at most so many calls")
+    parser.add_argument("--calls", type=int, default=10**6, help="the most calls")
     parser.add_argument("--stretched", type=int, default=None, help="how many of them over tensors of 2^26 to 2^36 elements (a tenth)")
     parser.add_argument("--minutes", type=float, default=5.0, help="at most so long")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="child processes at a time")

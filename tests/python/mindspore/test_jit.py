@@ -1,6 +1,5 @@
 """`jit`: functions and cells as graphs give what they give without, also when parameters, attributes and shapes change."""
 
-import warnings
 from queue import SimpleQueue
 
 import numpy as np
@@ -9,12 +8,7 @@ import pytest
 import opforge.mindspore as ms
 from opforge.mindspore import Parameter, Tensor, jit, nn, ops
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 class Layer(nn.Cell):

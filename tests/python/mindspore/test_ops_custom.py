@@ -178,7 +178,7 @@ def alive():
 
 
 def forget_prepared_calls():
-    """Calls of so many kinds that the cache of prepared calls keeps nothing that was there before."""
+    """Makes calls of more kinds than the cache of prepared calls holds, so that it keeps none of before."""
     x = opforge.zeros(5000)
     for count in range(1, 5000):
         x[:count].add(1)

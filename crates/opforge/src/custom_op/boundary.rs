@@ -9,11 +9,11 @@ use opforge_runtime::{Storage as Memory, vm};
 use super::{BackendStorage, CpuStorage, host};
 use crate::{DType, Device, Error, Layout, Meta, Result, Shape, Tensor};
 
-/// The memory of a CUDA device. There are none in this build, so nothing is of this type.
+/// Candle's own storage of a CUDA device. Custom operators get copies in main memory instead, so nothing is of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CudaStorage {}
 
-/// The memory of a Metal device. There are none in this build, so nothing is of this type.
+/// Candle's own storage of a Metal device. Nothing is of this type, as of [`CudaStorage`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetalStorage {}
 
@@ -22,9 +22,9 @@ pub enum MetalStorage {}
 pub enum Storage {
     /// Elements in main memory, those of [added](crate::devices) devices too.
     Cpu(CpuStorage),
-    /// Elements on a CUDA device.
+    /// Never: see [`CudaStorage`].
     Cuda(CudaStorage),
-    /// Elements on a Metal device.
+    /// Never: see [`MetalStorage`].
     Metal(MetalStorage),
     /// Elements that cannot be read: the kernel that should have computed them failed, or the device has no data.
     #[allow(missing_docs)]

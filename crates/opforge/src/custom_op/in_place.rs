@@ -12,14 +12,14 @@ pub trait InplaceOp1 {
     /// # Errors
     /// Whatever the operator refuses; the tensor stays as it was.
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
     fn cuda_fwd(&self, _: &mut CudaStorage, _: &Layout) -> Result<()> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.
@@ -37,14 +37,14 @@ pub trait InplaceOp2 {
     /// # Errors
     /// Whatever the operator refuses; the tensor stays as it was.
     fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
     fn cuda_fwd(&self, _: &mut CudaStorage, _: &Layout, _: &CudaStorage, _: &Layout) -> Result<()> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.
@@ -70,7 +70,7 @@ pub trait InplaceOp3 {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<()>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
@@ -85,7 +85,7 @@ pub trait InplaceOp3 {
     ) -> Result<()> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.

@@ -1,8 +1,8 @@
 //! Operators that a program defines itself, under candle's names: a function of storages and layouts, and a gradient.
 //!
 //! They run on the calling thread, on copies of the elements: candle's storages are vectors, which programs read and make. What candle's programs
-//! compute with storages, without tensors, is computed by tensors over them. Devices that this build lacks are types without values
-//! ([`CudaStorage`]), so that programs may name them.
+//! compute with storages, without tensors, is computed by tensors over them. Candle's own storages of other devices are types
+//! without values ([`CudaStorage`]), so that programs may name them: elements of any device are copied to main memory and back.
 //!
 //! ```
 //! use opforge::{CpuStorage, CustomOp1, Device, Layout, Result, Shape, Tensor, cpu_backend, map_dtype};
@@ -48,7 +48,7 @@ pub use opforge_core::{CpuStorage, CpuStorageRef};
 use crate::{Error, Layout, Result, Shape, Tensor};
 
 fn no_device(op: &'static str, device: &'static str) -> Error {
-    Error::device(op, "device", device, "cpu: this build has no other")
+    Error::device(op, "device", device, "cpu: custom operators run on copies in main memory")
 }
 
 fn no_gradient(op: &'static str) -> Error {
@@ -64,14 +64,14 @@ pub trait CustomOp1 {
     /// # Errors
     /// Whatever the operator refuses.
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
     fn cuda_fwd(&self, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.
@@ -96,14 +96,14 @@ pub trait CustomOp2 {
     /// # Errors
     /// Whatever the operator refuses.
     fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
     fn cuda_fwd(&self, _: &CudaStorage, _: &Layout, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.
@@ -142,7 +142,7 @@ pub trait CustomOp3 {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)>;
-    /// The same on a CUDA device. There are none in this build, so it is never called.
+    /// The same on candle's own CUDA storage. Here the operator runs on copies in main memory, so it is never called.
     ///
     /// # Errors
     /// Always.
@@ -157,7 +157,7 @@ pub trait CustomOp3 {
     ) -> Result<(CudaStorage, Shape)> {
         Err(no_device(self.name(), "CUDA"))
     }
-    /// The same on a Metal device. There are none in this build, so it is never called.
+    /// The same on candle's own Metal storage: never called, as [`Self::cuda_fwd`].
     ///
     /// # Errors
     /// Always.

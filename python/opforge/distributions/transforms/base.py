@@ -103,6 +103,16 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
+class WithoutParameters(Transform):
+    """A transform without parameters: all of such a class are equal."""
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+    def __hash__(self):
+        return hash(type(self))
+
+
 class _InverseTransform(Transform):
     """The inverse of a transform, which it holds and whose cache it shares."""
 

@@ -9,24 +9,18 @@ from ... import _core as _C
 from ..._calls.functions import broadcast_shapes
 from .. import constraints
 from ..utils import broadcast_all
-from .base import Transform
+from .base import Transform, WithoutParameters
 
 _logsigmoid = _C.nn.logsigmoid
 
 
-class _Monotone(Transform):
-    """An increasing function of real numbers; all transforms of such a class are equal."""
+class _Monotone(WithoutParameters):
+    """An increasing function of real numbers."""
 
     domain = constraints.real
     codomain = constraints.real
     bijective = True
     sign = 1
-
-    def __eq__(self, other):
-        return type(other) is type(self)
-
-    def __hash__(self):
-        return hash(type(self))
 
 
 class ExpTransform(_Monotone):
@@ -105,17 +99,11 @@ def log_tanh_slope(x):
     return 2.0 * (math.log(2.0) - x + _logsigmoid(2.0 * x))
 
 
-class AbsTransform(Transform):
+class AbsTransform(WithoutParameters):
     """`y = |x|`. Not bijective: the inverse is the positive one of two."""
 
     domain = constraints.real
     codomain = constraints.positive
-
-    def __eq__(self, other):
-        return type(other) is type(self)
-
-    def __hash__(self):
-        return hash(type(self))
 
     def _call(self, x):
         return x.abs()

@@ -6,21 +6,11 @@ from ... import _core as _C
 from ..._tensors.size import Size
 from .. import constraints
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
-from .base import Transform
+from .base import WithoutParameters
 from .elementwise import log_tanh_slope
 
 
-class _OfEvents(Transform):
-    """A transform of whole events without parameters; all of such a class are equal."""
-
-    def __eq__(self, other):
-        return type(other) is type(self)
-
-    def __hash__(self):
-        return hash(type(self))
-
-
-class SoftmaxTransform(_OfEvents):
+class SoftmaxTransform(WithoutParameters):
     """`y = softmax(x)` along the last dimension, and `log(y)` as one of the inverses. Not bijective, so it has no Jacobian's determinant."""
 
     domain = constraints.real_vector
@@ -44,7 +34,7 @@ def _at_least(shape, dims):
     return shape
 
 
-class StickBreakingTransform(_OfEvents):
+class StickBreakingTransform(WithoutParameters):
     """From K - 1 unbounded numbers to the simplex of K: each takes a share of what the ones before left of a stick of length 1.
 
     The shares are `z = sigmoid(x - log k)`, where `k` parts are to come, so that zeros give equal parts.
@@ -90,7 +80,7 @@ def _to_come(x):
     return _C.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device)
 
 
-class CorrCholeskyTransform(_OfEvents):
+class CorrCholeskyTransform(WithoutParameters):
     """From D (D - 1) / 2 unbounded numbers to the Cholesky factor `L` of a correlation matrix of D variables.
 
     `tanh(x)` are partial correlations `r`, row by row, and `L[i, j] = r[i, j] * sqrt(Π (1 - r[i, k]²) over k < j)` (Lewandowski, Kurowicka and
@@ -134,7 +124,7 @@ class CorrCholeskyTransform(_OfEvents):
         return Size(shape[:-2]) + (shape[-1] * (shape[-1] - 1) // 2,)
 
 
-class LowerCholeskyTransform(_OfEvents):
+class LowerCholeskyTransform(WithoutParameters):
     """Square matrices to lower triangular ones with a positive diagonal, by `exp` of it. What is above the diagonal is left out."""
 
     domain = constraints.independent(constraints.real, 2)
@@ -147,7 +137,7 @@ class LowerCholeskyTransform(_OfEvents):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(_OfEvents):
+class PositiveDefiniteTransform(WithoutParameters):
     """Square matrices to positive definite ones: `L Lᵀ` of what `LowerCholeskyTransform` gives."""
 
     domain = constraints.independent(constraints.real, 2)

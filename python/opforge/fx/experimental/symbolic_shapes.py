@@ -9,7 +9,7 @@ def is_symbolic(val) -> bool:
 
 
 def guard_or_false(a) -> bool:
-    """The condition."""
+    """The condition as a bool: lengths are known when programs run."""
     return bool(a)
 
 

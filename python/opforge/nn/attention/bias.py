@@ -32,7 +32,7 @@ class CausalBias(_core.Tensor):
         return self
 
     def _materialize(self, device=None):
-        """The mask, of bools."""
+        """The mask as a tensor of bools."""
         offset = self.seq_len_kv - self.seq_len_q if self.variant is CausalVariant.LOWER_RIGHT else 0
         return _core.ones(self.seq_len_q, self.seq_len_kv, dtype=_core.bool, device=device).tril(offset)
 

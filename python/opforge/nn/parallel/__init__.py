@@ -1,5 +1,5 @@
-"""Modules on several devices or processes. There is the CPU alone: `DataParallel` runs its module, as PyTorch's does there;
-`DistributedDataParallel` trains one by several processes."""
+"""Modules on several devices or processes. `DataParallel` calls its module where that is, as PyTorch's does without GPUs: batches are not shared among
+devices. `DistributedDataParallel` trains a module by several processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A module that shares its batches among devices: without any it calls `module`."""
+    """A module that calls `module`, on the device that this is on; the other arguments are kept, and not used."""
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()

@@ -30,7 +30,7 @@ class Bucket:
 
 
 def buckets_of(parameters, first_bytes, bytes):
-    """Buckets of up to so many bytes or one parameter more, from the last parameter to the first, in the order in which they are full."""
+    """Buckets of up to `bytes` (the first of `first_bytes`) or one parameter more, from the last parameter to the first, in the order in which they are full."""
     open_buckets, closed, seen = {}, [], set()
     for position, parameter in reversed(list(enumerate(parameters))):
         entry = open_buckets.setdefault(parameter.dtype, [])

@@ -50,7 +50,7 @@ class Reducer:
         ]
 
     def reset(self):
-        """As before a backward."""
+        """Forgets what a backward has counted."""
         self.ending = None
         self.seen = [0] * len(self.parameters)
         self.left = [sum(self.needed[i] > 0 for i in bucket.positions) for bucket in self.buckets]

@@ -35,8 +35,8 @@ class DistributedDataParallel(Module):
       be used in several backwards inside of one, and may be unused.
     - `init_sync=False` takes the parameters as they are; `skip_all_reduce_unused_params` and `check_reduction` change nothing.
 
-    Raises DistError if the modules of ranks differ; RuntimeError for modules without parameters that need a gradient; ValueError for `device_ids`: there
-    is the CPU alone; NotImplementedError for `mixed_precision`, `device_mesh` and `delay_all_reduce_named_params`.
+    Raises DistError if the modules of ranks differ; RuntimeError for modules without parameters that need a gradient; ValueError for `device_ids`: ranks
+    hold tensors in main memory; NotImplementedError for `mixed_precision`, `device_mesh` and `delay_all_reduce_named_params`.
 
     >>> import opforge as torch, opforge.distributed as dist
     >>> dist.init_process_group(world_size=1, rank=0)

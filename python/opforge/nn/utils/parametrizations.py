@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import _core as _C
+from ..._calls.arguments import dim_from_0
 from ...autograd.grad_mode import no_grad
 from ..modules.module import Module
 from .parametrize import register_parametrization
@@ -154,11 +155,9 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
         super().__init__()
-        if not -weight.dim() <= dim < weight.dim():
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{weight.dim()}, {weight.dim() - 1}] but got {dim})")
         if n_power_iterations <= 0:
             raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
-        self.dim = dim % weight.dim()
+        self.dim = dim_from_0(dim, weight.dim())
         self.n_power_iterations, self.eps = n_power_iterations, eps
         if weight.dim() > 1:
             matrix = matrix_of(weight.detach(), self.dim)

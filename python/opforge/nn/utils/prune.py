@@ -175,7 +175,7 @@ class _Amount(BasePruningMethod):
         self.amount = amount
 
     def count(self, units):
-        """How many of so many units are masked."""
+        """How many of `units` are masked."""
         if not isinstance(self.amount, numbers.Integral):
             return round(self.amount * units)
         if self.amount > units:

@@ -27,7 +27,7 @@ class DataLoader:
       Worker `i` has its random numbers seeded by `base_seed + i`, where `base_seed` is drawn from `generator` for each pass; then
       `worker_init_fn(i)` is called. `persistent_workers` live as long as the loader. `timeout` is in seconds, for one batch.
     - `multiprocessing_context` is a context of `multiprocessing` or its name; workers are forked on Linux if nothing else is asked for.
-    - `pin_memory` changes nothing: there is no device that memory would be pinned for.
+    - `pin_memory` changes nothing: memory is not pinned, for no device.
 
     An exception in a worker is raised here, of the same class, with the worker's traceback in its text. A worker that dies is a RuntimeError.
 

@@ -143,7 +143,7 @@ class WorkersIterator:
                 self._check()
 
     def _receive(self, seconds) -> bool:
-        """Takes the answers that come within so many seconds; whether there were any."""
+        """Takes the answers that come within `seconds`; whether there were any."""
         by_connection = {w.connection: w for w in self._workers}
         ready = wait(by_connection, seconds)
         for connection in ready:

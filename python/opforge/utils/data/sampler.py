@@ -143,5 +143,5 @@ class BatchSampler(Sampler[list]):
 
 
 def batch_count(samples, batch_size, drop_last) -> int:
-    """How many batches so many samples make."""
+    """How many batches `samples` make."""
     return samples // batch_size if drop_last else -(-samples // batch_size)

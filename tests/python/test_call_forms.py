@@ -1,12 +1,10 @@
-"""Calls in forms beside the documented ones that programs for PyTorch use."""
+"""Forms of calls beside the documented ones: parts by keyword, numbers ahead of tensors, other names of parameters, keywords that all have, `out`."""
 
 import warnings
 
-import numpy as np
 import pytest
 
 import opforge as torch
-import opforge.nn.functional as F
 
 X = torch.arange(5)
 ONE, TWO = torch.ones(2), torch.full((2,), 2.0)
@@ -44,9 +42,9 @@ def test_split_refuses_other_keywords():
         torch.split(X, 2, tensor=X)
 
 
-# Numbers ahead of tensors
-
 PRODUCT = (2 * M + 3 * (M @ M)).tolist()
+
+
 DEPRECATED = [
     (lambda: ONE.clone().add_(2, TWO), [5.0, 5.0]),
     (lambda: ONE.add(2, TWO), [5.0, 5.0]),
@@ -103,158 +101,6 @@ def test_changed_tensor_is_the_receiver_and_warnings_can_be_errors():
 def test_other_orders_are_type_errors(call):
     with pytest.raises(TypeError):
         call()
-
-
-# einsum
-
-B = torch.arange(24.0).reshape(2, 3, 4)
-SUBLISTS = [
-    ((M, [0, 1], M, [1, 2], [0, 2]), "ij,jk->ik"),
-    ((M, [0, 1], M, [1, 2]), "ij,jk"),
-    ((M, (0, 1), M, (1, 2), (0, 2)), "ij,jk->ik"),
-    ((B, [..., 0, 1], B, [..., 0, 2], [..., 1, 2]), "...ij,...ik->...jk"),
-    ((B, [...], [...]), "...->..."),
-    ((M, [0, 1], [1, 0]), "ij->ji"),
-    ((M, [0, 1], []), "ij->"),
-    ((M, [0, 0]), "ii"),
-    ((M, [51, 51], [51]), "zz->z"),
-    ((M, [27, 1]), "bB"),
-    ((M, [1, 0]), "ba"),
-    ((M, [np.int64(0), 1], M, [0, 1]), "ij,ij"),
-]
-
-
-@pytest.mark.parametrize("args, equation", SUBLISTS, ids=[equation for _, equation in SUBLISTS])
-def test_einsum_of_sublists(args, equation):
-    operands = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    assert torch.equal(torch.einsum(*args), torch.einsum(equation, *operands))
-
-
-def test_einsum_of_sublists_has_a_gradient():
-    x = M.clone().requires_grad_()
-    torch.einsum(x, [0, 1], M, [1, 2], [0, 2]).sum().backward()
-    assert x.grad.tolist() == [[3.0, 7.0]] * 2
-
-
-@pytest.mark.parametrize(
-    "args, error",
-    [
-        ((M, [52, 52]), ValueError),
-        ((M, [-1, 0]), ValueError),
-        ((M, [0]), ValueError),
-        ((M, [0.5, 0]), TypeError),
-        ((M, [0, 1], M), TypeError),
-        ((M,), TypeError),
-        ((), TypeError),
-    ],
-)
-def test_einsum_refuses_other_sublists(args, error):
-    with pytest.raises(error):
-        torch.einsum(*args)
-
-
-# Numbers as elements
-
-
-@pytest.mark.parametrize("number, wanted", [(3, 3.0), (2.5, 2.5), (True, 1.0), (np.float32(2), 2.0)])
-def test_copy_of_a_number(number, wanted):
-    x = torch.zeros(3)
-    version = x._version
-    assert x.copy_(number) is x and x.tolist() == [wanted] * 3 and x._version > version
-
-
-def test_copy_of_a_number_casts_as_elements_are_cast():
-    assert torch.zeros(2, dtype=torch.uint8).copy_(300).tolist() == [44, 44]
-    assert torch.zeros(2, dtype=torch.int64).copy_(2.7, non_blocking=True).tolist() == [2, 2]
-    assert torch.zeros(2).copy_(other=torch.ones(1)).tolist() == [1.0, 1.0]
-    with pytest.raises(TypeError):
-        torch.zeros(3).copy_([1.0, 2.0, 3.0])
-
-
-def stretched():
-    x = torch.zeros(2)
-    return x, x.expand(3, 2)
-
-
-def assigned(key, value):
-    def write(y):
-        y[key] = value
-
-    return write
-
-
-@pytest.mark.parametrize(
-    "write, wanted",
-    [
-        (assigned(slice(None), 5), [5.0, 5.0]),
-        (assigned(..., 5), [5.0, 5.0]),
-        (assigned((slice(None), 0), 5), [5.0, 0.0]),
-        (assigned((slice(None, 2), 1), 5), [0.0, 5.0]),
-        (lambda y: y.fill_(5), [5.0, 5.0]),
-        (lambda y: y.zero_(), [0.0, 0.0]),
-    ],
-)
-def test_number_into_stretched_memory(write, wanted):
-    x, y = stretched()
-    write(y)
-    assert x.tolist() == wanted and y.tolist() == [wanted] * 3
-
-
-@pytest.mark.parametrize(
-    "write", [assigned(slice(None), torch.ones(2)), lambda y: y.copy_(torch.ones(3, 2)), lambda y: y.add_(1)]
-)
-def test_elements_into_stretched_memory_are_refused(write):
-    x, y = stretched()
-    with pytest.raises(RuntimeError):
-        write(y)
-    assert x.tolist() == [0.0, 0.0]
-
-
-def test_number_into_stretched_memory_has_a_gradient():
-    x = torch.ones(2, requires_grad=True)
-    base = x * 3
-    base.expand(3, 2)[:, 0] = 5
-    base.sum().backward()
-    assert (base.tolist(), x.grad.tolist()) == ([5.0, 3.0], [0.0, 3.0])
-
-
-# Bounds and defaults
-
-
-def test_logit_with_bounds_the_wrong_way_round():
-    x = torch.tensor([0.2, 0.7, 1.0, 0.0, float("nan")], requires_grad=True)
-    y = torch.logit(x, eps=0.9)
-    wanted = torch.tensor([2.1972, 2.1972, -2.1972, 2.1972, float("nan")])
-    assert torch.allclose(y, wanted, atol=1e-4, equal_nan=True)
-    assert torch.logit(x[:2], eps=1.0).tolist() == [float("inf")] * 2
-    assert torch.tensor([0.2]).logit_(1.0).tolist() == [float("inf")]
-    y[:4].sum().backward()
-    assert x.grad[:4].tolist() == [0.0] * 4 and x.grad[4].isnan()
-
-
-def test_triplet_margin_with_distance_loss_by_default():
-    anchor, positive, negative = torch.ones(2, 3), torch.ones(2, 3), 2 * torch.ones(2, 3)
-    wanted = F.triplet_margin_loss(anchor, positive, negative, margin=3.0)
-    assert torch.allclose(F.triplet_margin_with_distance_loss(anchor, positive, negative, margin=3.0), wanted)
-    assert F.triplet_margin_with_distance_loss(torch.tensor(1.0), torch.tensor(1.0), torch.tensor(1.0)).item() == 1.0
-    assert torch.pairwise_distance(torch.tensor(3.0), torch.tensor(1.0)).item() == pytest.approx(2.0)
-    for wrong in (dict(margin=-1.0), dict(reduction="most")):
-        with pytest.raises(ValueError):
-            F.triplet_margin_with_distance_loss(anchor, positive, negative, **wrong)
-    with pytest.raises(ValueError):
-        F.triplet_margin_with_distance_loss(anchor, positive, negative[0])
-
-
-def test_distances_of_triplets_have_a_common_shape_and_dtype():
-    anchor, positive, negative = torch.ones(1, 5), torch.zeros(3, 5), 2 * torch.ones(1, 5)
-    wanted = [1.0, 1.0, 1.0]
-    assert F.triplet_margin_loss(anchor, positive, negative, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
-    assert F.triplet_margin_loss(anchor, positive, negative, swap=True, reduction="none").tolist() == pytest.approx(wanted, rel=1e-5)
-    assert F.triplet_margin_loss(anchor, positive.double(), negative.half()).dtype == torch.float64
-
-
-def test_a_place_in_no_dimension_has_no_coordinates():
-    assert torch.unravel_index(torch.tensor([3, 0]), []) == ()
 
 
 def test_keywords_that_say_how_elements_lie():
@@ -335,3 +181,17 @@ def test_functions_written_in_python_take_out():
     with pytest.raises(TypeError, match="unbind_copy"):
         torch.unbind_copy(a, out=(first, torch.zeros(2, dtype=torch.int64)))
     assert first.eq(0).all()
+
+
+def test_a_place_in_no_dimension_has_no_coordinates():
+    assert torch.unravel_index(torch.tensor([3, 0]), []) == ()
+
+
+def test_even_parts_are_demanded():
+    x = torch.arange(24).reshape(4, 3, 2)
+    assert [len(f(x, n)) for f, n in ((torch.vsplit, 2), (torch.hsplit, 3), (torch.dsplit, 2))] == [2, 3, 2]
+    for f, n in ((torch.vsplit, 3), (torch.hsplit, 2), (torch.dsplit, 0)):
+        with pytest.raises(torch.OpforgeError):
+            f(x, n)
+    with pytest.raises(torch.OpforgeError):
+        torch.vsplit(x[0, 0], 1)

@@ -122,6 +122,8 @@ pub struct Node {
     pub op: Box<dyn Operator>,
     /// Where it was called.
     pub at: &'static Location<'static>,
+    /// The place in the language of a front end, where it has one.
+    pub caller: Option<Arc<str>>,
     /// What it reads.
     pub inputs: Vec<Use>,
     /// What it writes.
@@ -130,8 +132,8 @@ pub struct Node {
 
 impl Clone for Node {
     fn clone(&self) -> Node {
-        let Node { op, at, inputs, outputs } = self;
-        Node { op: op.boxed(), at, inputs: inputs.clone(), outputs: outputs.clone() }
+        let Node { op, at, caller, inputs, outputs } = self;
+        Node { op: op.boxed(), at, caller: caller.clone(), inputs: inputs.clone(), outputs: outputs.clone() }
     }
 }
 
@@ -182,7 +184,7 @@ impl Graph {
             let uses = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
             uses.chain(&mut self.outputs).filter(|x| x.value == value).for_each(|x| x.value = copy);
             let (inputs, outputs) = (vec![of(value)], vec![of(copy)]);
-            copies.push(Node { op: Box::new(Copy), at: Location::caller(), inputs, outputs });
+            copies.push(Node { op: Box::new(Copy), at: Location::caller(), caller: None, inputs, outputs });
         }
         self.nodes.splice(0..0, copies);
         self

@@ -115,11 +115,14 @@ impl Graph {
 
     /// The error of a step, as that of the first of its calls: the others of a program cannot fail.
     fn blame<K: ?Sized>(&self, steps: &[Step<K>]) -> Blame {
-        let first = |step: &Step<K>| (self.nodes[step.nodes.start].op.name(), self.nodes[step.nodes.start].at);
+        let first = |step: &Step<K>| {
+            let node = &self.nodes[step.nodes.start];
+            (node.op.name(), node.at, node.caller.clone())
+        };
         let owners: Vec<_> = steps.iter().map(first).collect();
         Box::new(move |step, error| {
-            let (op, at) = owners[step];
-            Error::Deferred { op: op.into(), at, caller: None, inner: Box::new(error) }
+            let (op, at, caller) = owners[step].clone();
+            Error::Deferred { op: op.into(), at, caller, inner: Box::new(error) }
         })
     }
 

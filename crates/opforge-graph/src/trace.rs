@@ -282,6 +282,7 @@ impl Recording {
         let node = Node {
             op: call.op.boxed(),
             at: call.at,
+            caller: vm::caller(),
             inputs: call.inputs.iter().map(|t| self.used(t)).collect(),
             outputs: outputs.iter().map(|t| self.used(t)).collect(),
         };

@@ -29,7 +29,7 @@ pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_wr
 pub use machine::{
     RunAhead, hand_over, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize,
 };
-pub use patience::{FrontEnd, Step, look_up, set_front_end, wait};
+pub use patience::{FrontEnd, Step, caller, look_up, set_front_end, wait};
 pub use stream::{Stream, with_stream};
 pub use submit::{clear_poison, set_unusable, submit};
 

@@ -83,8 +83,13 @@ pub(super) fn may_give_up() -> bool {
     FRONT_END.get().is_some()
 }
 
-/// Where the current call was made, in the front end's language.
-pub(super) fn caller() -> Option<Arc<str>> {
+/// Where the current call was made in the front end's language, if that is known.
+///
+/// ```
+/// // No front end has told the VM where it is.
+/// assert_eq!(opforge_runtime::vm::caller(), None);
+/// ```
+pub fn caller() -> Option<Arc<str>> {
     FRONT_END.get().and_then(|front_end| (front_end.caller)())
 }
 

@@ -233,3 +233,41 @@ macro_rules! with_int {
         }
     }};
 }
+
+/// Evaluates an expression with `$t` as the Rust type of a dtype's elements.
+///
+/// ```
+/// # use opforge_core::{DType, with_element};
+/// let size = |dtype: DType| with_element!(dtype, T => size_of::<T>());
+/// assert!(DType::ALL.into_iter().all(|dtype| size(dtype) == dtype.size_in_bytes()));
+/// ```
+#[macro_export]
+macro_rules! with_element {
+    ($dtype:expr, $t:ident => $value:expr) => {{
+        macro_rules! arm {
+            ($ty:ty) => {{
+                type $t = $ty;
+                $value
+            }};
+        }
+        match $dtype {
+            $crate::DType::Bool => arm!(bool),
+            $crate::DType::U8 => arm!(u8),
+            $crate::DType::U16 => arm!(u16),
+            $crate::DType::U32 => arm!(u32),
+            $crate::DType::U64 => arm!(u64),
+            $crate::DType::I8 => arm!(i8),
+            $crate::DType::I16 => arm!(i16),
+            $crate::DType::I32 => arm!(i32),
+            $crate::DType::I64 => arm!(i64),
+            $crate::DType::F8E4M3 => arm!($crate::F8E4M3),
+            $crate::DType::F8E5M2 => arm!($crate::F8E5M2),
+            $crate::DType::F16 => arm!($crate::f16),
+            $crate::DType::BF16 => arm!($crate::bf16),
+            $crate::DType::F32 => arm!(f32),
+            $crate::DType::F64 => arm!(f64),
+            $crate::DType::C64 => arm!($crate::Complex<f32>),
+            $crate::DType::C128 => arm!($crate::Complex<f64>),
+        }
+    }};
+}

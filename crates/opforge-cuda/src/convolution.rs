@@ -37,7 +37,7 @@ struct Convolution {
     bias: Option<Prepared>,
 }
 
-/// What the library was told of tensors that lie in one of two ways, and how they come to lie so.
+/// What the library was told of tensors with one of two orders of [`Channels`], and how they are brought into it.
 struct Laid {
     plan: Planned,
     inputs: [Dense; 2],
@@ -55,8 +55,8 @@ fn tensors<T>(part: Part, [a, b]: [T; 2], made: T) -> [T; 3] {
 }
 
 impl Told {
-    /// Whether the library is given tensors with their channels last, as the units for matrices take them by vectors of 16 bytes: where one that is given lies
-    /// so, other than the weight. Others the library brings into its own order as fast as copies would.
+    /// Whether the library is given tensors with their channels last, as the units for matrices take them by vectors of 16 bytes: where one that is given,
+    /// other than the weight, has them last. Others the library brings into its own order as fast as copies would.
     fn has_channels_last(&self, reduced: bool) -> bool {
         let Problem { dtype, part, ref w, groups, .. } = self.problem;
         let vector = match dtype {
@@ -99,7 +99,7 @@ impl Told {
         let workspace = (plan.nbytes > 0).then(|| Block::new(self.on.gpu, plan.nbytes)).transpose()?;
         let workspace = workspace.as_ref().map_or(0, |block| block.at);
         let at = tensors(self.problem.part, inputs, made.as_ref().map_or(y, |(_, block)| block.at));
-        // SAFETY: the plan was made for tensors that lie so, and the workspace is of its size; the block is that of the output.
+        // SAFETY: the plan was made for tensors with this layout, and the workspace is of its size; the block is that of the output.
         unsafe {
             self.dnn.convolve((self.on.gpu, self.op), plan, at, workspace)?;
             made.map_or(Ok(()), |(output, block)| output.copy(block.at, y))

@@ -33,7 +33,7 @@ impl Channels {
         }
     }
 
-    /// Whether a tensor lies so, without gaps.
+    /// Whether a tensor has its channels there, and no gaps.
     pub fn is_of(self, layout: &Layout) -> bool {
         layout.permute(&self.order(layout.rank())).is_ok_and(|layout| layout.is_contiguous())
     }

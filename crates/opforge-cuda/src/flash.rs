@@ -205,7 +205,7 @@ impl Flash {
         let mut arguments: Vec<*mut c_void> = addresses.iter_mut().map(|at| (&raw mut *at).cast()).collect();
         arguments.push((&raw mut problem).cast());
         let (threads, shared) = (THREADS as c_uint, self.shared as c_uint);
-        // SAFETY: these are the arguments of the source's `kernel`, of its types, which the driver reads before it returns; the memory is the caller's.
+        // SAFETY: these are the arguments of the source's `kernel`, of its types, which the driver reads before it returns; the addresses are those that this function demands.
         gpu.checked(op, unsafe {
             let (issue, at) = (gpu.driver.launch, arguments.as_mut_ptr());
             issue(launch.function.0, launch.blocks, 1, 1, threads, 1, 1, shared, gpu.stream, at, ptr::null_mut())

@@ -114,7 +114,7 @@ impl Prepared {
             arguments.push((&raw mut *status).cast());
         }
         let lanes = LANES as c_uint;
-        // SAFETY: there are as many arguments as the kernel's text has, of its types; the memory is the caller's.
+        // SAFETY: there are as many arguments as the kernel's text has, of its types; the addresses are those that this function demands.
         self.on.checked(self.op, unsafe {
             let launch = self.on.driver.launch;
             launch(

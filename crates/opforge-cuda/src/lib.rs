@@ -122,7 +122,7 @@ pub fn reset_peak(number: usize) -> Result<()> {
     opened(number)?.1.reset_peak()
 }
 
-/// Has tensors and kernels use so many bytes of it at most, from now on; [`opforge::Error::OutOfMemory`] is what would use more.
+/// Has tensors and kernels use this many bytes of it at most, from now on; [`opforge::Error::OutOfMemory`] is what would use more.
 ///
 /// # Errors
 /// As [`device`].

@@ -105,7 +105,7 @@ impl Memory for Cuda {
         if nbytes == 0 {
             return Ok(());
         }
-        // SAFETY: so many bytes are the caller's.
+        // SAFETY: `Memory::clear` demands that `to` is valid for `nbytes` bytes of a block.
         self.gpu.checked("clear", unsafe { (self.gpu.driver.clear)(address(to), 0, nbytes, self.gpu.stream) })
     }
 
@@ -115,7 +115,7 @@ impl Memory for Cuda {
         }
         self.gpu.enter("upload")?;
         let (at, stream) = (from.as_ptr().cast(), self.gpu.stream);
-        // SAFETY: so many bytes are the caller's.
+        // SAFETY: `Memory::upload` demands that `to` is valid for as many bytes of a block.
         self.gpu.checked("upload", unsafe { (self.gpu.driver.upload)(address(to), at, from.len(), stream) })?;
         self.gpu.wait("upload")
     }
@@ -126,7 +126,7 @@ impl Memory for Cuda {
         }
         self.gpu.enter("download")?;
         let (at, stream) = (to.as_mut_ptr().cast(), self.gpu.stream);
-        // SAFETY: so many bytes are the caller's.
+        // SAFETY: `Memory::download` demands that `from` is valid for as many bytes of a block.
         self.gpu.checked("download", unsafe { (self.gpu.driver.download)(at, address(from), to.len(), stream) })?;
         self.gpu.wait("download")
     }

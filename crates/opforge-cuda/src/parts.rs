@@ -16,7 +16,7 @@ use crate::kernel::Prepared;
 use crate::memory::Block;
 use crate::product::matrix;
 
-/// A tensor that parts read or write: its first element is so many bytes after its place, whatever the layout's offset.
+/// A tensor that parts read or write: its first element is `offset` bytes after its place, whatever the layout's offset.
 #[derive(Debug, Clone)]
 pub(crate) struct Operand {
     pub place: Place,
@@ -47,9 +47,9 @@ impl Operand {
 
 /// What is done with memory, at once.
 enum Part {
-    /// A product, of operands that begin so many bytes after their places.
+    /// A product, and its operands: each a place, and the bytes from there to the first element.
     Product(Problem, [(Place, usize); 3]),
-    /// A program, of inputs and outputs that begin so many bytes after their places.
+    /// A program, and its inputs and outputs, each as of a product.
     Program(Prepared, [Vec<(Place, usize)>; 2]),
 }
 

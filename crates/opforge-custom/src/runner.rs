@@ -146,7 +146,7 @@ pub(crate) trait Prepared: Send {
     /// As [`Prepared::run`], issued to a device's queue: addresses and workspace are those of the device.
     ///
     /// # Safety
-    /// As there. The workspace has [`Prepared::workspace`] bytes, and nothing that is issued later uses it before what the operator issues has.
+    /// As [`Prepared::run`]. The workspace has [`Prepared::workspace`] bytes, and nothing that is issued later uses it before what the operator issues has.
     unsafe fn run_on(&mut self, queue: &Queue, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()>;
 
     /// The bytes of all workspaces.

@@ -64,13 +64,6 @@ pub enum ParamKind {
 }
 
 impl Schema {
-    /// `n` tensors in, `m` out.
-    pub fn tensors_only(n: usize, m: usize) -> Self {
-        let tensor =
-            |i| Param { name: format!("x{i}"), kind: ParamKind::Tensor { changed: false }, keyword_only: false };
-        Schema { params: (0..n).map(tensor).collect(), outputs: vec![None; m], several: m != 1 }
-    }
-
     /// The tensors' names, and whether each is changed in place.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, bool)> {
         self.params.iter().filter_map(|param| match param.kind {

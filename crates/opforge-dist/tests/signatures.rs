@@ -46,7 +46,7 @@ fn lies(signature: &Signature, placement: &Placement, of: impl Fn(&Choice) -> Sb
 /// How a signature came to be carried out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// The interpreter chose it for inputs that lie so.
+    /// The interpreter chose it for inputs in the distributions that it names.
     Chosen,
     /// It chose a cheaper one until results were wanted where this signature gives them.
     Wanted,

@@ -33,7 +33,7 @@ pub(crate) fn width<'s>(dims: &[usize], tensors: impl Iterator<Item = (DType, &'
     width
 }
 
-/// The lengths in packs: of the last dimension every so many elements are one.
+/// The lengths in packs of `width` elements of the last dimension.
 pub(crate) fn in_packs(dims: &[usize], width: usize) -> Vec<usize> {
     let mut dims = dims.to_vec();
     if let Some(last) = dims.last_mut() {

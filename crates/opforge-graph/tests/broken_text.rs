@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use opforge::declaration::{Content, Definition, Sample};
+use opforge::declaration::{Definition, Sample};
 use opforge::{DType, Device, Error, Result, Tensor};
 use opforge_graph::{DynamicGraph, Graph, Origin, Size, trace};
 use opforge_runtime::Storage;
@@ -14,38 +14,16 @@ const MOST: usize = 1 << 24;
 
 /// A sample's arguments.
 fn arguments(definition: &Definition, sample: &Sample) -> Option<Vec<Tensor>> {
-    sample
-        .inputs
-        .iter()
-        .map(|input| {
-            let real =
-                if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
-            let dtype = match input.content {
-                Content::Real => real,
-                Content::Index => DType::I64,
-                Content::Truth => DType::Bool,
-            };
-            Tensor::from_vec(input.data.clone(), &input.shape[..], &Device::Cpu).ok()?.to_dtype(dtype).ok()
-        })
-        .collect()
+    let real = if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
+    sample.inputs.iter().map(|input| input.to_tensor(real, &Device::Cpu).ok()).collect()
 }
 
 /// A sample's call with its gradient, as text.
 fn text(definition: &Definition, sample: &Sample) -> Option<String> {
     let given = arguments(definition, sample)?;
     let function = |given: &[Tensor]| {
-        for x in given.iter().filter(|x| x.dtype().is_float()) {
-            x.set_requires_grad(true)?;
-        }
-        let mut results = sample.call(&given.iter().collect::<Vec<_>>())?.into_vec();
-        let roots = results.iter().filter(|y| y.requires_grad() && y.dtype().is_float());
-        let roots: Vec<_> = roots.map(|y| Ok((y.clone(), Some(y.ones_like()?)))).collect::<Result<_>>()?;
-        if !roots.is_empty() {
-            let leaves: Vec<&Tensor> = given.iter().filter(|x| x.requires_grad()).collect();
-            let gradients = opforge::autograd::grad(&roots, &leaves, Default::default())?;
-            results.extend(gradients.into_iter().flatten());
-        }
-        Ok(results.iter().map(Tensor::detach).collect())
+        given.iter().filter(|x| x.dtype().is_float()).try_for_each(|x| x.set_requires_grad(true))?;
+        sample.call_with_gradients(given)
     };
     trace(&given.iter().collect::<Vec<_>>(), function).ok().map(|graph| graph.to_string())
 }

@@ -1,28 +1,17 @@
 //! Every operator's samples as graphs whose lengths are free: for other lengths than those that they were traced for they give the bits of eager calls.
 
+mod sampling;
+
 use std::collections::BTreeSet;
 
-use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::declaration::{Array, Definition, Sample};
 use opforge::{DType, Device, Result, Tensor};
 use opforge_graph::{DynamicGraph, Size};
 use opforge_runtime::Generator;
+use sampling::{bits, real_of};
 
 /// So many samples at least can be traced with free lengths; others have attributes or further arguments that fit their own shapes alone.
 const TRACED: usize = 1500;
-
-fn tensor(array: &Array, content: Content, real: DType) -> Tensor {
-    let dtype = match content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
-    };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
-}
-
-fn bits(t: &Tensor) -> Vec<u64> {
-    let t = if t.dtype().is_complex() { return Vec::new() } else { t.contiguous().unwrap().flatten_all().unwrap() };
-    t.to_dtype(DType::F64).unwrap().to_vec1::<f64>().unwrap().into_iter().map(f64::to_bits).collect()
-}
 
 /// An array of another shape, with elements of this one, over and over.
 fn stretched(array: &Array, shape: Vec<usize>) -> Array {
@@ -47,7 +36,7 @@ fn compare(
     let with = |n: usize| -> Vec<Tensor> {
         let longer = |shape: &[usize]| shape.iter().map(|&own| if own == length { n } else { own }).collect();
         let arrays = sample.inputs.iter().map(|array| stretched(array, longer(&array.shape)));
-        arrays.zip(&sample.inputs).map(|(array, input)| tensor(&array, input.content, dtype)).collect()
+        arrays.map(|array| array.to_tensor(dtype, &Device::Cpu).unwrap()).collect()
     };
     let call = |given: &[Tensor]| -> Result<Vec<Tensor>> {
         Ok(sample.call(&given.iter().collect::<Vec<_>>())?.into_iter().collect())
@@ -82,8 +71,7 @@ fn compare(
 fn graphs_for_any_length_give_the_bits_of_eager_calls() {
     let (mut failures, mut compared, mut count) = (Vec::new(), 0, 0);
     for definition in opforge::registry::operators() {
-        let dtype = [DType::F32, DType::F64].into_iter().find(|&d| definition.dtypes.contains(d));
-        let Some(dtype) = dtype.or(definition.dtypes.iter().next()) else { continue };
+        let Some(dtype) = real_of(definition) else { continue };
         for (number, sample) in (definition.samples)().iter().enumerate() {
             let lengths: BTreeSet<usize> = sample.inputs.iter().flat_map(|input| input.shape.clone()).collect();
             for length in lengths.into_iter().filter(|&length| length > 1) {

@@ -1,49 +1,25 @@
 //! Every operator's samples, traced, written, read and run: the bits of eager calls, gradients included.
 
-use opforge::autograd::{BackwardOptions, grad};
-use opforge::declaration::{Array, Content, Definition, Sample};
+mod sampling;
+
+use opforge::declaration::{Definition, Sample};
 use opforge::{DType, Device, Result, Tensor};
 use opforge_graph::{Graph, trace};
 use opforge_runtime::Generator;
+use sampling::{bits, real_of};
 
 /// Functions whose results' shapes, or whose arguments' validity, depend on elements: they read them.
 const READ_ELEMENTS: [&str; 0] = [];
 
-fn tensor(array: &Array, content: Content, real: DType) -> Tensor {
-    let dtype = match content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
-    };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
-}
-
 fn inputs(sample: &Sample, real: DType) -> Vec<Tensor> {
-    sample.inputs.iter().map(|input| tensor(input, input.content, real)).collect()
-}
-
-fn bits(t: &Tensor) -> Vec<u64> {
-    let t = if t.dtype().is_complex() { return Vec::new() } else { t.contiguous().unwrap().flatten_all().unwrap() };
-    t.to_dtype(DType::F64).unwrap().to_vec1::<f64>().unwrap().into_iter().map(f64::to_bits).collect()
+    sample.inputs.iter().map(|input| input.to_tensor(real, &Device::Cpu).unwrap()).collect()
 }
 
 /// The outputs, and the gradients of the sum of the real ones with respect to real inputs.
 fn with_gradients(sample: &Sample, given: &[Tensor]) -> Result<Vec<Tensor>> {
     let given: Vec<Tensor> = given.iter().map(Tensor::detach).collect();
-    for x in given.iter().filter(|x| x.dtype().is_float()) {
-        x.set_requires_grad(true)?;
-    }
-    let mut results: Vec<Tensor> = sample.call(&given.iter().collect::<Vec<_>>())?.into_vec();
-    let roots: Vec<(Tensor, Option<Tensor>)> = results
-        .iter()
-        .filter(|y| y.requires_grad() && y.dtype().is_float())
-        .map(|y| Ok((y.clone(), Some(y.ones_like()?))))
-        .collect::<Result<_>>()?;
-    let leaves: Vec<&Tensor> = given.iter().filter(|x| x.requires_grad()).collect();
-    if !roots.is_empty() {
-        results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
-    }
-    Ok(results.iter().map(Tensor::detach).collect())
+    given.iter().filter(|x| x.dtype().is_float()).try_for_each(|x| x.set_requires_grad(true))?;
+    sample.call_with_gradients(&given)
 }
 
 /// The graph that its text tells, with the memory that it captured.
@@ -91,8 +67,7 @@ fn graphs_give_the_bits_of_eager_calls() {
     let mut failures = Vec::new();
     let mut count = 0;
     for definition in opforge::registry::operators() {
-        let dtype = [DType::F32, DType::F64].into_iter().find(|&d| definition.dtypes.contains(d));
-        let Some(dtype) = dtype.or(definition.dtypes.iter().next()) else { continue };
+        let Some(dtype) = real_of(definition) else { continue };
         for (number, sample) in (definition.samples)().iter().enumerate() {
             count += 1;
             if let Err(error) = compare(definition, sample, dtype) {

@@ -138,7 +138,7 @@ impl Device {
     /// As [`Device::new_cuda`]: every device has a stream of its own.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Device::new_cuda`].
     pub fn new_cuda_with_stream(ordinal: usize) -> Result<Self> {
         Self::new_cuda(ordinal)
     }

@@ -19,7 +19,7 @@ pub enum Place {
     Input(usize),
     /// In one of the outputs. A call may read what an earlier one has written there.
     Output(usize),
-    /// In working memory, so many bytes from its start. A multiple of 64.
+    /// In working memory: the bytes from its start, a multiple of 64.
     Local(usize),
 }
 
@@ -49,7 +49,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// For so many calls; it is off.
+    /// For a number of calls; it is off.
     pub fn new(calls: usize) -> Self {
         Stopwatch { on: AtomicBool::new(false), nanoseconds: (0..calls).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -93,7 +93,7 @@ pub struct Sequence<F> {
 }
 
 impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
-    /// The kernel that runs calls with so much memory between them, over so many inputs and outputs. `blame` tells a call's error from its number and
+    /// The kernel that runs calls with `local_bytes` of memory between them, over numbers of inputs and outputs. `blame` tells a call's error from its number and
     /// its kernel's error.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ mod intrinsic;
 pub mod math;
 mod number;
 mod rows;
+mod squares;
 
 pub use float::{Bits, Float, Mask};
 pub use function::{BinaryFn, CompareFn, Integers, Reducer, TernaryFn, TestFn, TruthReducer, UnaryFn, UpdateFn};
@@ -48,3 +49,4 @@ pub use int::Int;
 pub use intrinsic::{Intrinsic, Of1, Of2};
 pub use number::Number;
 pub use rows::{Fold, Row, RowFn, Softmax, SoftmaxSlope};
+pub use squares::Squares;

@@ -17,7 +17,7 @@ pub static DRIVER: Driver =
 /// What `work` gives; where it fails or panics, the failure is noted and `none` given.
 ///
 /// # Safety
-/// The failure is there to be written to.
+/// The failure is there to be written to, as [`Driver`] demands of every call.
 unsafe fn guarded<T>(failure: *mut Failure, none: T, work: impl FnOnce() -> Result<T>) -> T {
     let panicked = |payload: Box<dyn std::any::Any + Send>| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -25,7 +25,7 @@ unsafe fn guarded<T>(failure: *mut Failure, none: T, work: impl FnOnce() -> Resu
     };
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload))).unwrap_or_else(
         |Fault(code, message)| {
-            // SAFETY: the caller's failure is there until the call returns.
+            // SAFETY: the failure is there to be written to until the call returns, by this function's contract.
             unsafe { (*failure).note(code, &message) };
             none
         },
@@ -49,7 +49,7 @@ unsafe extern "C" fn name_of(number: u32, name: *mut u8, capacity: usize) -> usi
     let written = catch_unwind(|| {
         let described = adapters().get(number as usize).map(describe).unwrap_or_default();
         let length = described.len().min(capacity);
-        // SAFETY: the caller has room for so many bytes.
+        // SAFETY: `Driver` demands room for `capacity` bytes, of which `length` are written.
         unsafe { ptr::copy_nonoverlapping(described.as_ptr(), name, length) };
         length
     });
@@ -68,16 +68,16 @@ unsafe extern "C" fn open(number: u32, opened: *mut Opened, failure: *mut Failur
             long_integers: gpu.long_integers.into(),
             gpu: handle(gpu),
         };
-        // SAFETY: the caller has room for it.
+        // SAFETY: `Driver` demands that `opened` is writable.
         unsafe { opened.write(found) };
         Ok(())
     };
-    // SAFETY: the failure is the caller's.
+    // SAFETY: `Driver` demands a failure that is writable.
     unsafe { guarded(failure, (), work) }
 }
 
 unsafe extern "C" fn buffer(gpu: Handle, nbytes: u64, failure: *mut Failure) -> Handle {
-    // SAFETY: the GPU and the failure are the caller's.
+    // SAFETY: `Driver` demands a GPU of `open`, and a failure that is writable.
     unsafe { guarded(failure, ptr::null_mut(), || of::<Gpu>(gpu).buffer(nbytes).map(handle)) }
 }
 
@@ -96,7 +96,7 @@ unsafe extern "C" fn write(
     nbytes: usize,
     failure: *mut Failure,
 ) {
-    // SAFETY: handles, bytes and the failure are the caller's.
+    // SAFETY: `Driver` demands a GPU and a buffer of this driver, `nbytes` readable bytes, and a failure that is writable.
     unsafe {
         guarded(failure, (), || of::<Gpu>(gpu).write(of(buffer), offset, slice::from_raw_parts(bytes, nbytes)));
     }
@@ -110,14 +110,14 @@ unsafe extern "C" fn read(
     nbytes: usize,
     failure: *mut Failure,
 ) {
-    // SAFETY: handles, bytes and the failure are the caller's.
+    // SAFETY: `Driver` demands a GPU and a buffer of this driver, and `nbytes` bytes and a failure that are writable.
     unsafe {
         guarded(failure, (), || of::<Gpu>(gpu).read(of(buffer), offset, slice::from_raw_parts_mut(bytes, nbytes)));
     }
 }
 
 unsafe extern "C" fn clear(gpu: Handle, buffer: Handle, nbytes: u64, failure: *mut Failure) {
-    // SAFETY: handles and the failure are the caller's.
+    // SAFETY: `Driver` demands a GPU and a buffer of this driver, and a failure that is writable.
     unsafe { guarded(failure, (), || of::<Gpu>(gpu).clear(of(buffer), nbytes)) }
 }
 
@@ -130,21 +130,21 @@ unsafe extern "C" fn compile(
     failure: *mut Failure,
 ) -> Handle {
     let work = || {
-        // SAFETY: the GPU and the text are the caller's.
+        // SAFETY: `Driver` demands a GPU of `open`, and a text of `length` readable bytes.
         let (gpu, text) = unsafe { (of::<Gpu>(gpu), slice::from_raw_parts(text, length)) };
         let text = std::str::from_utf8(text).map_err(other)?;
         gpu.compile(text, buffers, (status != 0).then_some(status)).map(handle)
     };
-    // SAFETY: the failure is the caller's.
+    // SAFETY: `Driver` demands a failure that is writable.
     unsafe { guarded(failure, ptr::null_mut(), work) }
 }
 
 /// A launch by this crate's own values.
 ///
 /// # Safety
-/// Its handles and bytes are the caller's until it has been issued.
+/// What it names is there until it has been issued: handles of this driver, and arrays of the lengths beside them.
 unsafe fn launch(issued: &Issued) -> Launch<'_> {
-    // SAFETY: the handles are of kernels and buffers that the caller keeps, the arrays of the lengths beside them.
+    // SAFETY: the handles are those of a kernel and of buffers, and the arrays have the lengths beside them, by this function's contract.
     unsafe {
         Launch {
             kernel: of::<Kernel>(issued.kernel),
@@ -158,21 +158,21 @@ unsafe fn launch(issued: &Issued) -> Launch<'_> {
 
 unsafe extern "C" fn run(gpu: Handle, launches: *const Issued, count: usize, failure: *mut Failure) {
     let work = || {
-        // SAFETY: the GPU, the launches and what they name are the caller's.
+        // SAFETY: `Driver` demands a GPU of `open`, and `count` readable launches.
         let (gpu, launches) = unsafe { (of::<Gpu>(gpu), slice::from_raw_parts(launches, count)) };
-        // SAFETY: what a launch names is there until it has been issued, which is before the call returns.
+        // SAFETY: `Driver` demands what launches name until the call returns, which is when they have been issued.
         gpu.run(&launches.iter().map(|issued| unsafe { launch(issued) }).collect::<Vec<_>>())
     };
-    // SAFETY: the failure is the caller's.
+    // SAFETY: `Driver` demands a failure that is writable.
     unsafe { guarded(failure, (), work) }
 }
 
 unsafe extern "C" fn wait(gpu: Handle, failure: *mut Failure) {
-    // SAFETY: the GPU and the failure are the caller's.
+    // SAFETY: `Driver` demands a GPU of `open`, and a failure that is writable.
     unsafe { guarded(failure, (), || of::<Gpu>(gpu).wait()) }
 }
 
 unsafe extern "C" fn tidy(gpu: Handle) {
-    // SAFETY: the GPU is the caller's. What fails here, fails where a result is read.
+    // SAFETY: `Driver` demands a GPU of `open`. What fails here, fails where a result is read.
     let _ = catch_unwind(AssertUnwindSafe(|| unsafe { of::<Gpu>(gpu) }.tidy()));
 }

@@ -23,7 +23,10 @@ const EVERY: usize = 1;
 const LEAST: usize = 700;
 
 #[path = "../../opforge-gpu/tests/device/mod.rs"]
+#[macro_use]
 mod device;
+
+tests_of_operators!(gpu());
 
 #[test]
 fn operators_and_gradients_give_on_a_gpu_what_they_give_on_the_cpu() {
@@ -33,36 +36,6 @@ fn operators_and_gradients_give_on_a_gpu_what_they_give_on_the_cpu() {
 }
 
 #[test]
-fn an_operator_from_elsewhere_runs_without_another_line() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::an_operator_from_elsewhere_runs_without_another_line(&gpu))
-}
-
-#[test]
-fn tensors_are_made_moved_read_and_freed_there() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::tensors_are_made_moved_read_and_freed_there(&gpu))
-}
-
-#[test]
-fn integers_are_widened_by_their_own_sign() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::integers_are_widened_by_their_own_sign(&gpu))
-}
-
-#[test]
-fn long_tensors_take_many_groups() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::long_tensors_take_many_groups(&gpu))
-}
-
-#[test]
 fn groups_share_what_is_long() -> Result<()> {
     gpu().map_or(Ok(()), |gpu| device::groups_share_what_is_long(&gpu, true))
-}
-
-#[test]
-fn what_is_found_in_elements_and_what_there_is_too_little_of_are_errors() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::what_is_found_in_elements_and_what_there_is_too_little_of_are_errors(&gpu))
-}
-
-#[test]
-fn functions_are_as_exact_over_all_magnitudes() -> Result<()> {
-    gpu().map_or(Ok(()), |gpu| device::functions_are_as_exact_over_all_magnitudes(&gpu))
 }

@@ -23,7 +23,7 @@ pub const MOST_TEXT: usize = 4000;
 pub struct Failure {
     /// [`Failure::NONE`], or of what kind.
     pub code: u32,
-    /// Bytes of the message: so many of the text are written.
+    /// Bytes of the message, which are written of the text.
     length: u32,
     /// The message, in UTF-8.
     text: [MaybeUninit<u8>; MOST_TEXT],
@@ -94,15 +94,20 @@ pub struct Launch {
 }
 
 /// A driver's functions.
+///
+/// # Safety
+/// Of every call, until it returns: a GPU is one that `open` gave, buffers and kernels are those that `buffer` and `compile` gave for it, and none of the
+/// buffers was released; bytes, texts and arrays are as long as the number beside them says and readable, those of `describe`, `open` and `read` writable
+/// and used by nobody else; so are the handles and arrays that launches name; and a failure is there to be written to.
 #[repr(C)]
 pub struct Driver {
     /// [`VERSION`].
     pub version: u32,
-    /// Writes what a GPU of the system is called, in UTF-8 of so many bytes at most, and gives how many it wrote: 0 where there is no GPU of this number.
+    /// Writes what a GPU of the system is called, in UTF-8 of `capacity` bytes at most, and gives how many it wrote: 0 where there is no GPU of this number.
     pub describe: unsafe extern "C" fn(number: u32, name: *mut u8, capacity: usize) -> usize,
     /// Opens a GPU.
     pub open: unsafe extern "C" fn(number: u32, opened: *mut Opened, failure: *mut Failure),
-    /// A buffer of zeros: so many bytes, a multiple of 16, for kernels and copies.
+    /// A buffer of `nbytes` zeros, a multiple of 16, for kernels and copies.
     pub buffer: unsafe extern "C" fn(gpu: Handle, nbytes: u64, failure: *mut Failure) -> Handle,
     /// Gives a buffer back; what was issued may still use it.
     pub release: unsafe extern "C" fn(buffer: Handle),
@@ -124,9 +129,9 @@ pub struct Driver {
         nbytes: usize,
         failure: *mut Failure,
     ),
-    /// Sets so many first bytes of a buffer to 0, a multiple of 4, after what was issued before.
+    /// Sets the first `nbytes` bytes of a buffer, a multiple of 4, to 0 after what was issued before.
     pub clear: unsafe extern "C" fn(gpu: Handle, buffer: Handle, nbytes: u64, failure: *mut Failure),
-    /// Compiles a kernel of that text in UTF-8, whose entry is `main`, of so many buffers in group 0, with one more of this number to note failures if it is
+    /// Compiles a kernel of that text in UTF-8, whose entry is `main`, of `buffers` buffers in group 0, with one more, of the number `status`, to note failures if that is
     /// not 0, and a uniform buffer in group 1. It is kept as long as the program.
     pub compile: unsafe extern "C" fn(
         gpu: Handle,

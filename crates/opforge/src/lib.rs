@@ -47,9 +47,8 @@ pub use custom_op::{
     MetalStorage, Storage, StorageRef,
 };
 pub use declaration::function;
-pub use functional::ToUsize2;
 pub use io::{FileAccess, npy, pickle, safetensors};
-pub use methods::{IndexOp, TensorIndexer};
+pub use methods::{IndexOp, TensorIndexer, ToUsize2};
 pub use module::{Module, ModuleT};
 pub use opforge_core::term;
 pub use opforge_core::{

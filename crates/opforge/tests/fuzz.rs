@@ -76,30 +76,9 @@ fn apply(step: &Step, x: &Tensor) -> Result<Tensor> {
 fn model(step: &Step, x: &Array) -> Option<Array> {
     let rank = x.shape.len();
     let dim = |d: i64| named(d, rank);
-    let along = |d: usize, n: usize, place: &dyn Fn(usize) -> usize| {
-        let mut shape = x.shape.clone();
-        shape[d] = n;
-        Array::from_fn(&shape, |index| {
-            let mut index = index.to_vec();
-            index[d] = place(index[d]);
-            x.at(&index)
-        })
-    };
     match step {
-        Step::Narrow(d, start, len) => {
-            let d = dim(*d)?;
-            let start = usize::try_from(if *start < 0 { start + x.shape[d] as i64 } else { *start }).ok()?;
-            (start + len <= x.shape[d]).then(|| along(d, *len, &|i| start + i))
-        }
-        Step::Slice(d, start, end, step) => {
-            let d = dim(*d)?;
-            let n = x.shape[d] as i64;
-            let bound = |at: i64| (if at < 0 { at + n } else { at }).clamp(0, n);
-            let (start, end) = (start.map_or(0, bound), end.map_or(n, bound));
-            let step = usize::try_from(*step).ok().filter(|&s| s > 0)?;
-            let len = usize::try_from(end - start).unwrap_or(0).div_ceil(step);
-            Some(along(d, len, &|i| start as usize + i * step))
-        }
+        Step::Narrow(d, start, len) => narrowed(x, dim(*d)?, *start, *len),
+        Step::Slice(d, start, end, step) => sliced(x, dim(*d)?, *start, *end, *step),
         Step::Transpose(a, b) => {
             let mut order: Vec<usize> = (0..rank).collect();
             order.swap(dim(*a)?, dim(*b)?);
@@ -110,35 +89,11 @@ fn model(step: &Step, x: &Array) -> Option<Array> {
             (order.len() == rank).then(|| permuted(x, &order))
         }
         Step::Flip(dims) => {
-            let dims = distinct(dims, rank)?;
-            Some(dims.iter().fold(x.clone(), |x, &d| {
-                let n = x.shape[d];
-                Array::from_fn(&x.shape.clone(), |index| {
-                    let mut index = index.to_vec();
-                    index[d] = n - 1 - index[d];
-                    x.at(&index)
-                })
-            }))
+            let flipped = |x: Array, &d: &usize| along(&x, d, x.shape[d], |i| x.shape[d] - 1 - i);
+            Some(distinct(dims, rank)?.iter().fold(x.clone(), flipped))
         }
-        Step::Expand(size) => {
-            let lead = size.len().checked_sub(rank)?;
-            let shape: Vec<usize> = (size.iter().enumerate())
-                .map(|(i, &n)| match (n, i.checked_sub(lead).map(|d| x.shape[d])) {
-                    (-1, own) => own,
-                    (n, None) => usize::try_from(n).ok(),
-                    (n, Some(own)) => usize::try_from(n).ok().filter(|&n| own == 1 || own == n),
-                })
-                .collect::<Option<_>>()?;
-            Some(Array::from_fn(&shape, |index| x.at_broadcast(index)))
-        }
-        Step::Reshape(size) => {
-            let known: i64 = size.iter().filter(|&&n| n >= 0).product();
-            let holes = size.iter().filter(|&&n| n == -1).count();
-            let hole = if holes == 1 && known > 0 { x.data.len() as i64 / known } else { 0 };
-            let shape: Vec<usize> = size.iter().map(|&n| if n == -1 { hole } else { n } as usize).collect();
-            let fits = holes <= 1 && (holes == 0 || known > 0) && shape.iter().product::<usize>() == x.data.len();
-            fits.then(|| Array::new(&shape, x.data.clone()))
-        }
+        Step::Expand(size) => expanded(x, size),
+        Step::Reshape(size) => reshaped(x, size),
         Step::Unsqueeze(d) => {
             let mut shape = x.shape.clone();
             shape.insert(named(*d, rank + 1)?, 1);
@@ -151,36 +106,8 @@ fn model(step: &Step, x: &Array) -> Option<Array> {
             }
             Some(Array::new(&shape, x.data.clone()))
         }
-        Step::Diagonal(offset, a, b) => {
-            let (a, b) = (dim(*a)?, dim(*b)?);
-            if a == b {
-                return None;
-            }
-            let (down, right) = ((-offset).max(0) as usize, (*offset).max(0) as usize);
-            let len = x.shape[a].saturating_sub(down).min(x.shape[b].saturating_sub(right));
-            let kept: Vec<usize> = (0..rank).filter(|&d| d != a && d != b).collect();
-            let shape: Vec<usize> = kept.iter().map(|&d| x.shape[d]).chain([len]).collect();
-            Some(Array::from_fn(&shape, |index| {
-                let mut at = vec![0; rank];
-                kept.iter().zip(index).for_each(|(&d, &i)| at[d] = i);
-                (at[a], at[b]) = (index[index.len() - 1] + down, index[index.len() - 1] + right);
-                x.at(&at)
-            }))
-        }
-        Step::Unfold(d, size, step) => {
-            let d = dim(*d)?;
-            if *step == 0 || *size > x.shape[d] {
-                return None;
-            }
-            let mut shape = x.shape.clone();
-            shape[d] = (x.shape[d] - size) / step + 1;
-            shape.push(*size);
-            Some(Array::from_fn(&shape, |index| {
-                let mut at = index[..rank].to_vec();
-                at[d] = at[d] * step + index[rank];
-                x.at(&at)
-            }))
-        }
+        Step::Diagonal(offset, a, b) => diagonal(x, *offset, dim(*a)?, dim(*b)?),
+        Step::Unfold(d, size, step) => unfolded(x, dim(*d)?, *size, *step),
         Step::Sum(dims, keepdim) => reduced(x, &distinct(dims, rank)?, *keepdim, 0.0, |a, b| a + b),
         Step::Max(dims, keepdim) => {
             let dims = distinct(dims, rank)?;
@@ -192,9 +119,86 @@ fn model(step: &Step, x: &Array) -> Option<Array> {
             let d = dim(*d)?;
             let valid = ids.iter().all(|&i| (0..x.shape[d] as i64).contains(&i));
             // Where there is nothing to read no index is looked at.
-            valid.then(|| along(d, ids.len(), &|i| ids[i] as usize))
+            valid.then(|| along(x, d, ids.len(), |i| ids[i] as usize))
         }
     }
+}
+
+/// `n` elements along a dimension, from these places of it.
+fn along(x: &Array, d: usize, n: usize, place: impl Fn(usize) -> usize) -> Array {
+    let mut shape = x.shape.clone();
+    shape[d] = n;
+    Array::from_fn(&shape, |index| {
+        let mut index = index.to_vec();
+        index[d] = place(index[d]);
+        x.at(&index)
+    })
+}
+
+fn narrowed(x: &Array, d: usize, start: i64, len: usize) -> Option<Array> {
+    let start = usize::try_from(if start < 0 { start + x.shape[d] as i64 } else { start }).ok()?;
+    (start + len <= x.shape[d]).then(|| along(x, d, len, |i| start + i))
+}
+
+fn sliced(x: &Array, d: usize, start: Option<i64>, end: Option<i64>, step: i64) -> Option<Array> {
+    let n = x.shape[d] as i64;
+    let bound = |at: i64| (if at < 0 { at + n } else { at }).clamp(0, n);
+    let (start, end) = (start.map_or(0, bound), end.map_or(n, bound));
+    let step = usize::try_from(step).ok().filter(|&s| s > 0)?;
+    let len = usize::try_from(end - start).unwrap_or(0).div_ceil(step);
+    Some(along(x, d, len, |i| start as usize + i * step))
+}
+
+fn expanded(x: &Array, size: &[i64]) -> Option<Array> {
+    let lead = size.len().checked_sub(x.shape.len())?;
+    let shape: Vec<usize> = (size.iter().enumerate())
+        .map(|(i, &n)| match (n, i.checked_sub(lead).map(|d| x.shape[d])) {
+            (-1, own) => own,
+            (n, None) => usize::try_from(n).ok(),
+            (n, Some(own)) => usize::try_from(n).ok().filter(|&n| own == 1 || own == n),
+        })
+        .collect::<Option<_>>()?;
+    Some(Array::from_fn(&shape, |index| x.at_broadcast(index)))
+}
+
+fn reshaped(x: &Array, size: &[i64]) -> Option<Array> {
+    let known: i64 = size.iter().filter(|&&n| n >= 0).product();
+    let holes = size.iter().filter(|&&n| n == -1).count();
+    let hole = if holes == 1 && known > 0 { x.data.len() as i64 / known } else { 0 };
+    let shape: Vec<usize> = size.iter().map(|&n| if n == -1 { hole } else { n } as usize).collect();
+    let fits = holes <= 1 && (holes == 0 || known > 0) && shape.iter().product::<usize>() == x.data.len();
+    fits.then(|| Array::new(&shape, x.data.clone()))
+}
+
+fn diagonal(x: &Array, offset: i64, a: usize, b: usize) -> Option<Array> {
+    if a == b {
+        return None;
+    }
+    let rank = x.shape.len();
+    let (down, right) = ((-offset).max(0) as usize, offset.max(0) as usize);
+    let len = x.shape[a].saturating_sub(down).min(x.shape[b].saturating_sub(right));
+    let kept: Vec<usize> = (0..rank).filter(|&d| d != a && d != b).collect();
+    let shape: Vec<usize> = kept.iter().map(|&d| x.shape[d]).chain([len]).collect();
+    Some(Array::from_fn(&shape, |index| {
+        let mut at = vec![0; rank];
+        kept.iter().zip(index).for_each(|(&d, &i)| at[d] = i);
+        (at[a], at[b]) = (index[index.len() - 1] + down, index[index.len() - 1] + right);
+        x.at(&at)
+    }))
+}
+
+fn unfolded(x: &Array, d: usize, size: usize, step: usize) -> Option<Array> {
+    if step == 0 || size > x.shape[d] {
+        return None;
+    }
+    let (rank, mut shape) = (x.shape.len(), x.shape.clone());
+    shape[d] = (x.shape[d] - size) / step + 1;
+    shape.push(size);
+    Some(Array::from_fn(&shape, |index| {
+        let mut at = index[..rank].to_vec();
+        at[d] = at[d] * step + index[rank];
+        x.at(&at)
+    }))
 }
 
 fn named(d: i64, rank: usize) -> Option<usize> {

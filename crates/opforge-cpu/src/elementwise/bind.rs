@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opforge_core::{DType, Element, Error, Result, Scalar, bf16, f16};
+use opforge_core::{DType, Element, Error, Result, Scalar, with_element};
 use opforge_runtime::HostKernel;
 
 /// A kernel of two inputs, one of which is always the same number.
@@ -19,27 +19,13 @@ struct Number([u8; 16]);
 
 impl Number {
     fn new(op: &'static str, value: Scalar, dtype: DType) -> Result<Self> {
-        let mut bytes = [0; 16];
-        let mut put = |le: &[u8]| bytes[..le.len()].copy_from_slice(le);
-        match dtype {
-            DType::Bool => put(&[value.to_bool().into()]),
-            DType::U8 => put(&u8::from_scalar(value).to_ne_bytes()),
-            DType::U16 => put(&u16::from_scalar(value).to_ne_bytes()),
-            DType::U32 => put(&u32::from_scalar(value).to_ne_bytes()),
-            DType::U64 => put(&u64::from_scalar(value).to_ne_bytes()),
-            DType::I8 => put(&i8::from_scalar(value).to_ne_bytes()),
-            DType::I16 => put(&i16::from_scalar(value).to_ne_bytes()),
-            DType::I32 => put(&i32::from_scalar(value).to_ne_bytes()),
-            DType::I64 => put(&i64::from_scalar(value).to_ne_bytes()),
-            DType::F16 => put(&f16::from_scalar(value).to_ne_bytes()),
-            DType::BF16 => put(&bf16::from_scalar(value).to_ne_bytes()),
-            DType::F32 => put(&f32::from_scalar(value).to_ne_bytes()),
-            DType::F64 => put(&f64::from_scalar(value).to_ne_bytes()),
-            DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => {
-                return Err(Error::UnsupportedDTypeForOp(dtype, op));
-            }
+        if dtype.is_storage_only() || dtype.is_complex() {
+            return Err(Error::UnsupportedDTypeForOp(dtype, op));
         }
-        Ok(Number(bytes))
+        let mut number = Number([0; 16]);
+        // SAFETY: the bytes are as many as the largest element has, and aligned for any.
+        with_element!(dtype, T => unsafe { number.0.as_mut_ptr().cast::<T>().write(T::from_scalar(value)) });
+        Ok(number)
     }
 }
 

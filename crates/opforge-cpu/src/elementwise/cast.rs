@@ -13,13 +13,9 @@ use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{self, Step};
 use crate::copy::Shared;
 use crate::loops::work::GRAIN;
+use crate::memory::Truth;
 
 const PICOSECONDS: usize = 150;
-
-/// A truth value as it is stored.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Truth(u8);
 
 #[derive(PartialEq, Eq)]
 enum Kind {
@@ -120,7 +116,7 @@ impl Value for Truth {
     const KIND: Kind = Kind::Other;
     #[inline(always)]
     fn cast<T: Value>(self) -> T {
-        T::from_u64((self.0 != 0).into())
+        T::from_u64(self.is().into())
     }
     #[inline(always)]
     fn from_i64(v: i64) -> Self {

@@ -3,9 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use half::{bf16, f16};
 use num_complex::Complex;
-use opforge_core::{DType, Element, Error, F8E4M3, F8E5M2, Meta, Result, Scalar};
+use opforge_core::{DType, Element, Error, Meta, Result, Scalar, with_element};
 use opforge_runtime::HostKernel;
 
 use super::block::Block;
@@ -63,27 +62,6 @@ impl<T: Copy + Send + Sync + 'static> Routine for Fill<T> {
 /// # Errors
 /// An output that overlaps itself.
 pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    fn constant<T: Element>(value: Scalar) -> Step<0> {
-        Step::new(Fill(T::from_scalar(value)))
-    }
-    let step = match output.dtype {
-        DType::Bool => constant::<bool>(value),
-        DType::U8 => constant::<u8>(value),
-        DType::U16 => constant::<u16>(value),
-        DType::U32 => constant::<u32>(value),
-        DType::U64 => constant::<u64>(value),
-        DType::I8 => constant::<i8>(value),
-        DType::I16 => constant::<i16>(value),
-        DType::I32 => constant::<i32>(value),
-        DType::I64 => constant::<i64>(value),
-        DType::F8E4M3 => constant::<F8E4M3>(value),
-        DType::F8E5M2 => constant::<F8E5M2>(value),
-        DType::F16 => constant::<f16>(value),
-        DType::BF16 => constant::<bf16>(value),
-        DType::F32 => constant::<f32>(value),
-        DType::F64 => constant::<f64>(value),
-        DType::C64 => constant::<Complex<f32>>(value),
-        DType::C128 => constant::<Complex<f64>>(value),
-    };
+    let step = with_element!(output.dtype, T => Step::new(Fill(T::from_scalar(value))));
     Spec { op, step, widen: false, ps: PICOSECONDS, failure: None }.kernel([], output)
 }

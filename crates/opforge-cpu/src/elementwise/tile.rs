@@ -108,7 +108,7 @@ impl Operand {
     /// element that is all of the block stays one.
     ///
     /// # Safety
-    /// The tile holds what was fetched for so many rows and columns.
+    /// The tile holds what was fetched for `rows` rows and `cols` columns.
     pub unsafe fn spread(&self, rows: usize, cols: usize, tile: *mut u8) {
         // SAFETY: the tile begins with what was fetched, and the whole block fits it.
         unsafe {

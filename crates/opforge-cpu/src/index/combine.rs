@@ -3,6 +3,7 @@
 use opforge_core::{Complex, WithDType, bf16, f16};
 
 use crate::matmul::operand::{Accumulator, Operand};
+pub(super) use crate::memory::Truth;
 
 /// Real numbers that are combined in their own type; integers wrap.
 pub(super) trait Number: WithDType {
@@ -82,11 +83,6 @@ impl<T: Operand> Summand for T {
         unsafe { Operand::narrow_all(from, to, n) }
     }
 }
-
-/// A bool's byte; the sum of truth values is whether any is true.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Truth(u8);
 
 /// A number in itself, for combinations that do not gain by a wider type.
 #[derive(Clone, Copy)]
@@ -190,6 +186,7 @@ macro_rules! own_sum {
     };
 }
 own_sum!(
+    // The sum of truth values is whether any is true.
     Truth: a, b => Truth(a.0 | b.0);
     Complex<f32>: a, b => a + b;
     Complex<f64>: a, b => a + b;

@@ -189,7 +189,7 @@ impl<F: FloatElem> Neighbours<F> {
     /// [`Neighbours::fold`] of windows that are inside, the first of them at `from`.
     ///
     /// # Safety
-    /// As there.
+    /// As [`Neighbours::fold`].
     #[inline(always)]
     unsafe fn fold_inside<S: Simd, E: StoredFloat<Compute = F>>(
         &self,

@@ -283,7 +283,7 @@ impl<F: Fold> Routine for Merge<F> {
 /// Sets the first `width` accumulators, rounded up to whole vectors.
 ///
 /// # Safety
-/// `acc` is valid for writing so many accumulators.
+/// `acc` is valid for writing as many accumulators.
 #[inline(always)]
 unsafe fn fill_identity<S: Simd, F: Fold>(fold: F, acc: *mut F::Acc, width: usize) {
     for i in (0..width).step_by(F::lanes::<S>()) {

@@ -4,36 +4,9 @@ use super::fold::FloatFold;
 use super::kernel::{ReduceKernel, prepare_rows};
 use super::plan::{Form, Plan};
 use crate::loops::plan::LoopDims;
-use crate::simd::Float;
 use opforge_core::DType;
-use opforge_tile::Reducer;
+use opforge_tile::Squares;
 use std::sync::Arc;
-
-/// The sum of squares, or their mean.
-#[derive(Clone, Copy)]
-pub struct Squares {
-    /// Whether it is the mean.
-    pub mean: bool,
-}
-
-impl Reducer for Squares {
-    #[inline(always)]
-    fn identity(self) -> f64 {
-        0.0
-    }
-    #[inline(always)]
-    fn map<V: Float>(self, x: V) -> V {
-        x * x
-    }
-    #[inline(always)]
-    fn combine<V: Float>(self, a: V, b: V) -> V {
-        a + b
-    }
-    #[inline(always)]
-    fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        if self.mean { acc / V::splat(count) } else { acc }
-    }
-}
 
 /// [`Squares`] of the differences of two vectors of `count` elements, f32 or f64. The bits are those of three calls: of differences,
 /// of squares, and of the sum or mean. None for other dtypes, and for so few elements that the result is not made in [parts](ReduceKernel::parts).

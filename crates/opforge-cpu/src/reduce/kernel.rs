@@ -51,7 +51,7 @@ pub(super) struct Job {
 pub(super) enum Step {
     /// Makes the outputs of these tasks.
     Whole(Range<usize>),
-    /// Leaves these units' partial result at the start of its working memory. The input's address is that of the element after so many.
+    /// Leaves these units' partial result at the start of its working memory. The input's address is that of the element after `skipped`.
     Part { task: usize, units: Range<usize>, skipped: usize },
     /// Combines partial results, each in working memory of its own, one after another, and makes the outputs.
     Join { task: usize, parts: usize },
@@ -71,9 +71,9 @@ unsafe impl Sync for Tensors {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sharing {
     Serial,
-    /// So many tasks at a time.
+    /// This many tasks at a time.
     Tasks(usize),
-    /// Each task in so many parts, of so many units.
+    /// Each task in parts: their number, and the units of each.
     Parts(usize, usize),
 }
 

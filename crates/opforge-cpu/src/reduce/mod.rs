@@ -25,7 +25,7 @@ use plan::{Plan, check_output, split};
 use std::sync::Arc;
 
 pub use arg::arg_reduce;
-pub use differences::{Squares, squares_of_differences};
+pub use differences::squares_of_differences;
 pub use kernel::{Parts, ReduceKernel};
 pub use logical::reduce_truth;
 pub(crate) use moments::shrink;

@@ -14,6 +14,7 @@ use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
 use crate::loops::work::{LOOK, grain, look_again};
+use crate::memory::Truth;
 use long::{LongSums, is_long};
 
 /// Rows that are walked side by side, at most.
@@ -195,23 +196,6 @@ unsafe fn walk_lanes<T: Running, C: Combine<T>, const N: usize>(
             }
         },
     );
-}
-
-/// The byte of a truth value, which is true unless it is 0.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Truth(u8);
-
-impl PartialEq for Truth {
-    fn eq(&self, other: &Self) -> bool {
-        (self.0 != 0) == (other.0 != 0)
-    }
-}
-
-impl PartialOrd for Truth {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        (self.0 != 0).partial_cmp(&(other.0 != 0))
-    }
 }
 
 /// # Safety

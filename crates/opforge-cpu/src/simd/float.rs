@@ -205,14 +205,6 @@ pub trait Vector: Float<Mask: VectorMask> {
             |a, b| a + b,
         )
     }
-    /// The product of all lanes.
-    #[inline(always)]
-    fn reduce_prod(self) -> Self::Elem {
-        self.fold(
-            #[inline(always)]
-            |a, b| a * b,
-        )
-    }
     /// The greatest lane; NaN if any is NaN.
     #[inline(always)]
     fn reduce_max(self) -> Self::Elem {

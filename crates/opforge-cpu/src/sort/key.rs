@@ -6,6 +6,7 @@ use opforge_core::{bf16, f16};
 
 use super::radix;
 use crate::loops::work::look_at;
+use crate::memory::Truth;
 use crate::simd::convert::{widen_bf16, widen_f16};
 
 /// An element type whose order is that of integers.
@@ -101,20 +102,15 @@ fn looking<T: Ord>() -> impl FnMut(&T, &T) -> Ordering {
     }
 }
 
-/// The byte of a truth value, which is true unless it is 0.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Truth(u8);
-
 impl Key for Truth {
     type Packed = u64;
     #[inline(always)]
     fn key(self) -> u64 {
-        u64::from(self.0 != 0)
+        self.is().into()
     }
     #[inline(always)]
     fn is_below(self, other: Self) -> bool {
-        self.key() < other.key()
+        self < other
     }
 }
 

@@ -14,6 +14,7 @@ use opforge_runtime::HostKernel;
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work::{grain, look_at};
+use crate::memory::Truth;
 use crate::memory::scratch::with_scratch;
 use key::{Key, Packed};
 pub use place::arg_place;
@@ -42,7 +43,7 @@ pub fn arg_sort(
     let Lines { nest, row, wide } = Lines::new(op, input, axis, output)?;
     let order = Order { nest, row, count: output.dims()[axis], descending, wide };
     match input.dtype {
-        DType::Bool => Ok(order.kernel::<key::Truth>()),
+        DType::Bool => Ok(order.kernel::<Truth>()),
         dtype => by_number!(op, dtype, T => Ok(order.kernel::<T>())),
     }
 }

@@ -11,6 +11,7 @@ use super::{ELEMENT, Lines, write_index};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work::{grain, look_at};
+use crate::memory::Truth;
 use crate::memory::scratch::with_scratch;
 
 /// The kernel that gives the indices that [`arg_sort`](super::arg_sort), ascending, has at a place along `axis` and after it, as many as the output has
@@ -33,7 +34,7 @@ pub fn arg_place(
     }
     let of = Wanted { lines, rank, count };
     match input.dtype {
-        DType::Bool => Ok(of.kernel::<key::Truth>()),
+        DType::Bool => Ok(of.kernel::<Truth>()),
         dtype => by_number!(op, dtype, T => Ok(of.kernel::<T>())),
     }
 }

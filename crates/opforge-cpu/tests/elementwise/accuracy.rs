@@ -21,11 +21,13 @@ macro_rules! functors {
 }
 functors!(
     Exp = opforge_tile::math::exp,
+    Exp2 = opforge_tile::math::exp2,
     ExpM1 = opforge_tile::math::exp_m1,
     Log = opforge_tile::math::log,
     Log1p = opforge_tile::math::log_1p,
     Sin = opforge_tile::math::sin,
     Cos = opforge_tile::math::cos,
+    Tan = opforge_tile::math::tan,
     Tanh = opforge_tile::math::tanh,
     Erf = opforge_tile::math::erf,
     Sigmoid = opforge_tile::math::sigmoid,
@@ -183,11 +185,13 @@ macro_rules! errors {
 }
 errors! {
     exp: Exp, f64::exp, 1.2, 2.0;
+    exp2: Exp2, f64::exp2, 1.1, 1.0;
     exp_m1: ExpM1, f64::exp_m1, 1.8, 2.0;
     log: Log, f64::ln, 1.0, 1.0;
     log_1p: Log1p, f64::ln_1p, 1.0, 2.0;
     sin: Sin, f64::sin, 1.7, 2.0;
     cos: Cos, f64::cos, 1.7, 2.0;
+    tan: Tan, f64::tan, 4.0, 4.0;
     tanh: Tanh, f64::tanh, 2.8, 3.0;
     erf: Erf, libm::erf, 1.5, 2.0;
     erfc: Erfc, libm::erfc, 0.51, 10.0;

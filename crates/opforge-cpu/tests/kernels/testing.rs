@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opforge_core::{DType, Element, F8E4M3, F8E5M2, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
+use opforge_core::{DType, Element, Layout, Meta, Scalar, Shape, Strides, with_element};
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::{num_threads, set_num_threads};
 
@@ -12,76 +12,8 @@ pub struct Array {
     storage: Vec<u64>,
 }
 
-macro_rules! for_dtype {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            DType::Bool => {
-                type $t = bool;
-                $body
-            }
-            DType::U8 => {
-                type $t = u8;
-                $body
-            }
-            DType::U16 => {
-                type $t = u16;
-                $body
-            }
-            DType::U32 => {
-                type $t = u32;
-                $body
-            }
-            DType::U64 => {
-                type $t = u64;
-                $body
-            }
-            DType::I8 => {
-                type $t = i8;
-                $body
-            }
-            DType::I16 => {
-                type $t = i16;
-                $body
-            }
-            DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            DType::I64 => {
-                type $t = i64;
-                $body
-            }
-            DType::F16 => {
-                type $t = f16;
-                $body
-            }
-            DType::BF16 => {
-                type $t = bf16;
-                $body
-            }
-            DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            DType::F64 => {
-                type $t = f64;
-                $body
-            }
-            DType::F8E4M3 => {
-                type $t = F8E4M3;
-                $body
-            }
-            DType::F8E5M2 => {
-                type $t = F8E5M2;
-                $body
-            }
-            DType::C64 | DType::C128 => unreachable!("tests use real dtypes"),
-        }
-    };
-}
-
 fn set<T: Element>(storage: &mut [u64], index: usize, value: f64) {
-    // SAFETY: the storage holds whole elements of any type up to 8 bytes; `index` is checked against its size.
+    // SAFETY: the storage holds whole elements, aligned to 8 bytes as any type asks for at most; `index` is checked against its size.
     unsafe {
         assert!((index + 1) * size_of::<T>() <= size_of_val(storage));
         storage.as_mut_ptr().cast::<T>().add(index).write(T::from_scalar(Scalar::Float(value)));
@@ -89,7 +21,7 @@ fn set<T: Element>(storage: &mut [u64], index: usize, value: f64) {
 }
 
 fn get<T: Element>(storage: &[u64], index: usize) -> f64 {
-    // SAFETY: the storage holds whole elements of any type up to 8 bytes, all of them initialised; `index` is checked against its size.
+    // SAFETY: the storage holds whole elements, aligned to 8 bytes as any type asks for at most, all of them initialised; `index` is checked against its size.
     unsafe {
         assert!((index + 1) * size_of::<T>() <= size_of_val(storage));
         storage.as_ptr().cast::<T>().add(index).read().to_scalar().to_f64()
@@ -101,7 +33,7 @@ impl Array {
     pub fn new(dtype: DType, layout: Layout, mut value: impl FnMut(usize) -> f64) -> Array {
         let span = layout.span().max(1);
         let mut storage = vec![0u64; (span * dtype.size_in_bytes()).div_ceil(8)];
-        for_dtype!(dtype, T => {
+        with_element!(dtype, T => {
             (0..span).for_each(|i| set::<T>(&mut storage, i, 77.0));
             layout.indices().enumerate().for_each(|(i, at)| set::<T>(&mut storage, at, value(i)));
         });
@@ -115,7 +47,7 @@ impl Array {
     /// The elements in row-major order.
     pub fn values(&self) -> Vec<f64> {
         let indices = self.meta.layout.indices();
-        for_dtype!(self.meta.dtype, T => indices.map(|at| get::<T>(&self.storage, at)).collect())
+        with_element!(self.meta.dtype, T => indices.map(|at| get::<T>(&self.storage, at)).collect())
     }
 
     pub fn ptr(&self) -> *const u8 {

@@ -266,7 +266,7 @@ impl Graph {
         self.strided_between(dtype, dims, &dense(dims))
     }
 
-    /// As [`between`](Self::between), of elements that lie so.
+    /// As [`between`](Self::between), with these strides.
     pub fn strided_between(&mut self, dtype: c_int, dims: &[i64], strides: &[i64]) -> Option<Tensor> {
         self.tensor(dtype, dims, strides, &[(attribute::TENSOR_IS_BETWEEN, Values::True)])
     }

@@ -1,6 +1,6 @@
 //! Neutral elements of reductions.
 
-use opforge_core::{Complex, DType, Element, Error, Result, Scalar, bf16, f16};
+use opforge_core::{DType, Element, Error, Result, Scalar, with_element};
 
 use crate::{Buffer, Reduction};
 
@@ -34,28 +34,7 @@ fn identity(dtype: DType, op: Reduction) -> Result<Vec<u8>> {
         Reduction::Max => Scalar::Float(f64::NEG_INFINITY),
         Reduction::Min => Scalar::Float(f64::INFINITY),
     };
-    match dtype {
-        DType::Bool => of::<bool>(value),
-        DType::U8 => of::<u8>(value),
-        DType::U16 => of::<u16>(value),
-        DType::U32 => of::<u32>(value),
-        DType::U64 => of::<u64>(value),
-        DType::I8 => of::<i8>(value),
-        DType::I16 => of::<i16>(value),
-        DType::I32 => of::<i32>(value),
-        DType::I64 => of::<i64>(value),
-        DType::F16 => of::<f16>(value),
-        DType::BF16 => of::<bf16>(value),
-        DType::F32 => of::<f32>(value),
-        DType::F64 => of::<f64>(value),
-        DType::C64 => of::<Complex<f32>>(value),
-        DType::C128 => of::<Complex<f64>>(value),
-        DType::F8E4M3 | DType::F8E5M2 => Err(Error::UnsupportedDTypeForOp(dtype, op.name())),
-    }
-}
-
-fn of<T: Element>(value: Scalar) -> Result<Vec<u8>> {
-    Ok(Buffer::of(&[T::from_scalar(value)])?.bytes()?.to_vec())
+    with_element!(dtype, T => Ok(Buffer::of(&[T::from_scalar(value)])?.bytes()?.to_vec()))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub fn part_of(tensor: &Tensor) -> Result<Tensor> {
     operators::leave(tensor, &shape)
 }
 
-/// The tensor in a distribution: itself where it lies so already. Its gradient comes back to where the tensor was.
+/// The tensor in a distribution: itself if that is its own. Its gradient comes back to where the tensor was.
 ///
 /// # Errors
 /// A local tensor; dimensions that the tensor does not have.

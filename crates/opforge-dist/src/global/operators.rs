@@ -165,7 +165,7 @@ pub(super) fn leave(tensor: &Tensor, shape: &Shape) -> Result<Tensor> {
     dispatch1(&Leave { from: (*from).clone(), shape: shape.clone() }, &[tensor])
 }
 
-/// The tensor in a distribution: itself where it lies so already.
+/// The tensor in a distribution: itself if that is its own.
 #[track_caller]
 pub(super) fn redistribute(tensor: &Tensor, to: &Distribution) -> Result<Tensor> {
     let from = super::convert::distribution(tensor)?;

@@ -36,7 +36,7 @@ pub struct Found {
 }
 
 /// Finds how a space's variables should lie for a program to take little time, and no more memory than the machine has. `evaluate` runs the program
-/// in the simulation with tensors that lie so, [lays](super::lay) its activations so, and takes what was spent.
+/// in the simulation with the variables laid out in these ways, [lays](super::lay) its activations out likewise, and takes what was spent.
 ///
 /// The same program on the same machine gives the same plan: every rank may search for itself.
 ///

@@ -170,7 +170,7 @@ impl Engine for Counting {
     }
 }
 
-/// Bytes that all of four ranks receive in a step of a block whose tensors lie so.
+/// Bytes that all of four ranks receive in a step of a block whose tensors are laid out in the chosen ways.
 fn moved(block: Block, mesh: &[usize], costs: &Costs, chosen: &[Lies]) -> Result<u64> {
     let received = Threads::run(4, |engine| {
         let guard: Arc<dyn Engine> = Arc::new(Guard::new(engine, Settings::default()));

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use opforge::autograd::{BackwardOptions, grad};
-use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::declaration::{Definition, Sample};
 use opforge::{DType, Device, Result, Scalar, Tensor};
 
 /// How many cases a sample is tried in, where there are many. `OPFORGE_CHOICES=1000 cargo test --release -p opforge-dist --test samples` tries nearly all.
@@ -17,31 +16,11 @@ pub fn spread_over(count: usize, most: usize, turn: usize) -> impl Iterator<Item
     (turn % step.min(count.max(1))..count).step_by(step)
 }
 
-fn tensor(array: &Array, real: DType) -> Tensor {
-    let dtype = match array.content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
-    };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
-}
-
 /// The outputs, and the gradients of the sum of the real ones with respect to real inputs.
 pub fn with_gradients(sample: &Sample, given: &[Tensor]) -> Result<Vec<Tensor>> {
-    for x in given.iter().filter(|x| sample.smooth && x.dtype().is_float()) {
-        x.set_requires_grad(true)?;
-    }
-    let mut results: Vec<Tensor> = sample.call(&given.iter().collect::<Vec<_>>())?.into_vec();
-    let roots: Vec<(Tensor, Option<Tensor>)> = results
-        .iter()
-        .filter(|y| y.requires_grad() && y.dtype().is_float())
-        .map(|y| Ok((y.clone(), Some(y.ones_like()?))))
-        .collect::<Result<_>>()?;
-    let leaves: Vec<&Tensor> = given.iter().filter(|x| x.requires_grad()).collect();
-    if !roots.is_empty() {
-        results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
-    }
-    results.iter().map(|result| result.detach().to_device(&Device::Cpu)).collect()
+    let mut leaves = given.iter().filter(|x| sample.smooth && x.dtype().is_float());
+    leaves.try_for_each(|x| x.set_requires_grad(true))?;
+    sample.call_with_gradients(given)?.iter().map(|result| result.to_device(&Device::Cpu)).collect()
 }
 
 /// A result: its dtype, dimensions and elements.
@@ -78,7 +57,8 @@ fn are_near(got: &[Values], wanted: &[Values]) -> bool {
 /// # Errors
 /// Those of the call.
 pub fn alone(sample: &Sample, real: DType) -> Result<Option<(Vec<Tensor>, Vec<Values>)>> {
-    let inputs: Vec<Tensor> = sample.inputs.iter().map(|array| tensor(array, real)).collect();
+    let inputs: Vec<Tensor> =
+        sample.inputs.iter().map(|array| array.to_tensor(real, &Device::Cpu)).collect::<Result<_>>()?;
     let once = || {
         let own: Vec<Tensor> = inputs.iter().map(Tensor::detach).collect();
         with_gradients(sample, &own).and_then(|results| values(&results))

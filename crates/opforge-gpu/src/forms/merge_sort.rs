@@ -42,7 +42,7 @@ impl Unsorted<'_> {
     }
 }
 
-/// Sorted runs of lines in scratch memory: run `r` of a line is the line's elements from `r * covers` on, so many, of which the first `kept` are there,
+/// Sorted runs of lines in scratch memory: run `r` of a line is the line's `covers` elements from `r * covers` on, of which the first `kept` are there,
 /// from `line * stride + r * kept` on.
 #[derive(Clone, Copy)]
 pub(crate) struct Runs {

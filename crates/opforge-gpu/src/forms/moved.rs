@@ -84,7 +84,7 @@ pub(crate) fn moved(call: &Call<'_>, form: &Move) -> Result<Program> {
     Ok(program)
 }
 
-/// Copies words, to places that begin so many words after the output's first.
+/// Copies words, to places that begin at a word of the output.
 fn copy(
     call: &Call<'_>,
     program: &mut Program,
@@ -167,7 +167,7 @@ fn extend(call: &Call<'_>, before: &[usize], beyond: Beyond) -> Result<Program> 
     })
 }
 
-/// Which of `len` elements lies at place `i`, counted from so many before the first.
+/// Which of `len` elements lies at place `i`, counted from `before` places before the first.
 fn source<'a>(k: &'a Code, i: Value<'a>, before: usize, len: usize, beyond: Beyond) -> Value<'a> {
     let (first, len) = (k.size(before), k.size(len));
     let own = i - first;

@@ -62,7 +62,7 @@ pub(crate) fn inverse_root(x: Value<'_>, eps: f64) -> Value<'_> {
     x.like(1.0) / (x + x.like(eps)).sqrt()
 }
 
-/// Elements of packs that some inputs, if there are so many, and the first output have side by side.
+/// Elements of the packs that the first output and these inputs, as far as there are such, can be read and written by.
 fn width(call: &Call<'_>, inputs: &[usize]) -> usize {
     let inputs = inputs.iter().filter_map(|&i| call.inputs.get(i).copied());
     let metas = [call.outputs[0]].into_iter().chain(inputs);

@@ -27,7 +27,7 @@ impl Transposed {
         is_worth_it.then_some(Transposed { read, written })
     }
 
-    /// Writes the kernel: of a tensor of these lengths to another, whose elements begin so many after its first.
+    /// Writes the kernel: of a tensor of these lengths to another, whose elements begin at its `first`.
     pub fn write<'a>(self, k: &'a Code, dims: &[usize], x: &Tensor<'a>, y: &Tensor<'a>, first: Value<'a>) {
         let mut counts = dims.to_vec();
         let [read, written] = [self.read, self.written];

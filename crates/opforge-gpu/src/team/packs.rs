@@ -19,7 +19,7 @@ pub(crate) struct Pack<'a> {
 }
 
 impl<'a> Pack<'a> {
-    /// The pack so many elements later.
+    /// The pack `first` elements later.
     pub fn after(&self, first: Value<'a>) -> Self {
         Pack { first: first + self.first, ..*self }
     }
@@ -112,7 +112,7 @@ impl<'a, T> Team<'_, 'a, T> {
         self.code.repeat(line.len, |first| body(&Pack { first, width: 1, number: 0, inside: None }));
     }
 
-    /// The packs of one lane: every so many-th of the row. Those that are held are written one after the other, so that their loads do not wait for one another.
+    /// The packs of one lane: one of every as many as there are lanes. Those that are held are written one after the other, so that their loads do not wait for one another.
     pub(super) fn packs(
         &self,
         division: super::Division,

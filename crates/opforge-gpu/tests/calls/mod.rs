@@ -12,7 +12,6 @@ mod long;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::dispatch::{Call, EAGER, Interpreter, interpreted_by};
 use opforge::operator::{Lowering, Operator, Tensors};
@@ -118,15 +117,6 @@ impl Interpreter for Recorder {
     }
 }
 
-fn tensor(array: &Array, real: DType) -> Result<Tensor> {
-    let dtype = match array.content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
-    };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu)?.to_dtype(dtype)
-}
-
 /// A sample's call, and the gradients of floats.
 fn run(sample: &Sample, dtype: DType, special: Option<f64>) -> Result<()> {
     let mut arrays = sample.inputs.clone();
@@ -135,18 +125,11 @@ fn run(sample: &Sample, dtype: DType, special: Option<f64>) -> Result<()> {
             array.data.iter_mut().step_by(3).for_each(|x| *x = special);
         }
     }
-    let inputs: Vec<Tensor> =
-        interpreted_by(&EAGER, || arrays.iter().map(|a| tensor(a, dtype)).collect::<Result<_>>())?;
-    let leaves: Vec<&Tensor> = inputs.iter().filter(|t| sample.smooth && t.dtype().is_float()).collect();
-    leaves.iter().try_for_each(|t| t.set_requires_grad(true))?;
-    let outputs = sample.call(&inputs.iter().collect::<Vec<_>>())?;
-    let roots = outputs.iter().filter(|t| t.requires_grad() && t.dtype().is_float());
-    let roots: Vec<(Tensor, Option<Tensor>)> =
-        roots.map(|t| Ok((t.clone(), Some(t.ones_like()?)))).collect::<Result<_>>()?;
-    if !roots.is_empty() {
-        grad(&roots, &leaves, BackwardOptions::default())?;
-    }
-    Ok(())
+    let tensor = |array: &Array| array.to_tensor(dtype, &Device::Cpu);
+    let inputs: Vec<Tensor> = interpreted_by(&EAGER, || arrays.iter().map(tensor).collect::<Result<_>>())?;
+    let mut leaves = inputs.iter().filter(|t| sample.smooth && t.dtype().is_float());
+    leaves.try_for_each(|t| t.set_requires_grad(true))?;
+    sample.call_with_gradients(&inputs).map(drop)
 }
 
 /// The calls of one sample that were not seen before.

@@ -4,6 +4,25 @@
 use opforge::{DType, Device, Result, Tensor, Var, functional as f};
 use opforge_graph::{Function, Options, trace};
 
+/// Tests of graphs, named as the functions of this module: on the device that `$gpu` gives, and without one they pass.
+macro_rules! tests_of_graphs {
+    ($gpu:expr) => {
+        tests_of_graphs! { $gpu;
+            rows_of_what_was_changed_in_place_are_of_the_new_elements,
+            functions_of_single_elements_are_one_kernel,
+            changes_in_place_and_views_keep_their_order,
+            gradients_are_programs_too,
+            a_graph_is_of_one_device,
+        }
+    };
+    ($gpu:expr; $($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() -> Result<()> {
+            $gpu.map_or(Ok(()), |gpu| graphs::$name(&gpu))
+        })*
+    };
+}
+
 fn numbers(shape: (usize, usize), dtype: DType, device: &Device) -> Result<Tensor> {
     let values: Vec<f32> = (0..shape.0 * shape.1).map(|i| (i as f32 * 0.37).sin() * 2.0).collect();
     Tensor::from_vec(values, shape, &Device::Cpu)?.to_dtype(dtype)?.to_device(device)

@@ -4,18 +4,28 @@
 
 use std::collections::BTreeMap;
 
-use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::registry::operators;
 use opforge::{DType, Device, Error, ErrorKind, Result, Scalar, Tensor};
 
-fn tensor(array: &Array, real: DType, device: &Device) -> Result<Tensor> {
-    let dtype = match array.content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
+/// Tests of operators, named as the functions of this module: on the device that `$gpu` gives, and without one they pass.
+macro_rules! tests_of_operators {
+    ($gpu:expr) => {
+        tests_of_operators! { $gpu;
+            an_operator_from_elsewhere_runs_without_another_line,
+            tensors_are_made_moved_read_and_freed_there,
+            integers_are_widened_by_their_own_sign,
+            long_tensors_take_many_groups,
+            what_is_found_in_elements_and_what_there_is_too_little_of_are_errors,
+            functions_are_as_exact_over_all_magnitudes,
+        }
     };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu)?.to_dtype(dtype)?.to_device(device)
+    ($gpu:expr; $($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() -> Result<()> {
+            $gpu.map_or(Ok(()), |gpu| device::$name(&gpu))
+        })*
+    };
 }
 
 type Values = (DType, Vec<usize>, Vec<Scalar>);
@@ -23,17 +33,11 @@ type Values = (DType, Vec<usize>, Vec<Scalar>);
 /// The outputs of a sample, and the gradients of its inputs.
 fn run(sample: &Sample, real: DType, device: &Device) -> Result<Vec<Values>> {
     opforge_runtime::Generator::global().manual_seed(7);
-    let inputs: Vec<Tensor> = sample.inputs.iter().map(|a| tensor(a, real, device)).collect::<Result<_>>()?;
-    let leaves: Vec<&Tensor> = inputs.iter().filter(|t| sample.smooth && t.dtype().is_float()).collect();
-    leaves.iter().try_for_each(|t| t.set_requires_grad(true))?;
-    let mut results = sample.call(&inputs.iter().collect::<Vec<_>>())?.into_vec();
-    let roots = results.iter().filter(|t| t.requires_grad() && t.dtype().is_float());
-    let roots: Vec<(Tensor, Option<Tensor>)> =
-        roots.map(|t| Ok((t.clone(), Some(t.ones_like()?)))).collect::<Result<_>>()?;
-    if !roots.is_empty() {
-        results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
-    }
-    results.iter().map(|t| Ok((t.dtype(), t.dims().to_vec(), t.detach().to_scalars()?))).collect()
+    let inputs = sample.inputs.iter().map(|a| a.to_tensor(real, device)).collect::<Result<Vec<_>>>()?;
+    let mut leaves = inputs.iter().filter(|t| sample.smooth && t.dtype().is_float());
+    leaves.try_for_each(|t| t.set_requires_grad(true))?;
+    let results = sample.call_with_gradients(&inputs)?;
+    results.iter().map(|t| Ok((t.dtype(), t.dims().to_vec(), t.to_scalars()?))).collect()
 }
 
 fn is_near(a: Scalar, b: Scalar, dtype: DType) -> bool {

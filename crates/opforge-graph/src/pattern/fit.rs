@@ -146,7 +146,7 @@ fn ends(values: &[i128]) -> Option<(usize, usize)> {
     (values[least] < values[most]).then_some((least, most))
 }
 
-/// One, two and three of so many, the first ones first.
+/// One, two and three of the numbers below `count`, the lowest first.
 fn subsets(count: usize) -> impl Iterator<Item = Vec<usize>> {
     let one = (0..count).map(|a| vec![a]);
     let two = (0..count).flat_map(|b| (0..b).map(move |a| vec![a, b]));

@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// What it is.
+    /// Which of the two.
     pub kind: Kind,
     /// The operator, or the call.
     pub op: String,

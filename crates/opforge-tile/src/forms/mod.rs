@@ -70,7 +70,7 @@ pub enum Running {
 /// Running results: `out[.., i, ..]` is that of `x[.., 0, ..]` to `x[.., i, ..]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scan {
-    /// What it is.
+    /// Which result.
     pub running: Running,
     /// The axis that is walked along.
     pub axis: usize,
@@ -79,7 +79,7 @@ pub struct Scan {
 /// A place among sorted elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Rank {
-    /// That with so many before it.
+    /// That with as many elements before it as the number says.
     At(usize),
     /// The middle, the lower one of two, of the elements that are not NaN; the first where all are.
     MiddleNumber,
@@ -136,7 +136,7 @@ pub enum Move {
         /// Along which axes.
         axes: Vec<usize>,
     },
-    /// Each to the index as far from so many more at the front, and those beyond what lies there.
+    /// Each to an index greater by `before`, and to the indices before and after them what lies beyond the edges.
     Extend {
         /// How many along each axis.
         before: Vec<usize>,

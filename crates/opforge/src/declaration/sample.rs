@@ -6,9 +6,10 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::DTypes;
+use crate::autograd::{BackwardOptions, grad};
 use crate::dispatch::dispatch;
 use crate::operator::{Operator, Tensors};
-use crate::{Result, Tensor};
+use crate::{DType, Device, Result, Tensor};
 
 /// A row-major array of f64, the language of references.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,17 @@ pub enum Content {
     Index,
     /// Truth values: bool and u8.
     Truth,
+}
+
+impl Content {
+    /// The dtype of tensors of it where real numbers are in `real`: indices are i64, truth values bool.
+    pub fn dtype(self, real: DType) -> DType {
+        match self {
+            Content::Real => real,
+            Content::Index => DType::I64,
+            Content::Truth => DType::Bool,
+        }
+    }
 }
 
 impl Array {
@@ -86,6 +98,15 @@ impl Array {
     /// The array with a function applied to each element.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
         Array { shape: self.shape.clone(), data: self.data.iter().map(|&x| f(x)).collect(), content: self.content }
+    }
+
+    /// The array as a contiguous tensor, of the dtype that its [content](Content::dtype) has.
+    ///
+    /// # Errors
+    /// A dtype that the device lacks, out of memory.
+    pub fn to_tensor(&self, real: DType, device: &Device) -> Result<Tensor> {
+        let tensor = Tensor::from_vec(self.data.clone(), &self.shape[..], &Device::Cpu)?;
+        tensor.to_dtype(self.content.dtype(real))?.to_device(device)
     }
 }
 
@@ -251,6 +272,21 @@ impl Sample {
             Callee::Composition(_, call) => smallvec![call(inputs)?],
         };
         if self.up_to_sign { outputs.iter().map(Tensor::abs).collect() } else { Ok(outputs) }
+    }
+
+    /// Makes the call: its outputs, then the gradients of the sum of the real ones with respect to the inputs that need gradients.
+    ///
+    /// # Errors
+    /// Those of the call, and of its gradient.
+    pub fn call_with_gradients(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let mut results = self.call(&inputs.iter().collect::<Vec<_>>())?.into_vec();
+        let roots = results.iter().filter(|y| y.requires_grad() && y.dtype().is_float());
+        let roots: Vec<_> = roots.map(|y| Ok((y.clone(), Some(y.ones_like()?)))).collect::<Result<_>>()?;
+        if !roots.is_empty() {
+            let leaves: Vec<&Tensor> = inputs.iter().filter(|x| x.requires_grad()).collect();
+            results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
+        }
+        Ok(results.iter().map(Tensor::detach).collect())
     }
 
     /// What the call should give for inputs like the sample's.

@@ -113,15 +113,6 @@ pub fn dispatch_into(op: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor])
     run(&Call { op, inputs, outputs: Some(outputs), at: Location::caller() }).map(drop)
 }
 
-/// The in-place form of any operator whose output is like its first input: that input is replaced by the result.
-///
-/// # Errors
-/// As [`dispatch_into`].
-#[track_caller]
-pub fn dispatch_in_place(op: &dyn Operator, inputs: &[&Tensor]) -> Result<()> {
-    dispatch_into(op, inputs, &inputs[..inputs.len().min(1)])
-}
-
 /// How many calls of a thread pass between two looks at the clock.
 const CALLS: u32 = 1024;
 /// After how long a thread lets the front end go about its business, and perhaps give up: else functions of millions of short calls could not be

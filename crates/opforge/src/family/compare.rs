@@ -9,7 +9,7 @@ use opforge_tile::{CompareFn, TestFn};
 use super::binary::{broadcast, pair_samples};
 use super::{Plain, Side, like_first};
 use crate::declaration::{Array, Sample};
-use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Place, Reader, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A predicate of two tensors of one dtype, element by element with broadcasting.
@@ -49,7 +49,7 @@ impl<F: Comparison> Plain for CompareOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::compare(self.f))
     }
 }
@@ -124,7 +124,7 @@ impl<F: Comparison> Plain for CompareWithScalar<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side as usize))
     }
 }

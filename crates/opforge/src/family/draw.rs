@@ -52,11 +52,7 @@ impl<D: Distribution> Plain for DrawOp<D> {
         drawn_axes(inputs, self.shape.rank())
     }
 
-    fn form(&self) -> Lowering {
-        Lowering::Random(self.distribution.form().into())
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
+    fn form(&self, place: &Place) -> Lowering {
         Lowering::Random(Draws { random: self.distribution.form(), portion: place.of_output(0).cloned() })
     }
 }

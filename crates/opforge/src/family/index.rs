@@ -3,7 +3,9 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{check_dim, check_dtypes, ensure};
-use crate::operator::{Axis, AxisMap, Role};
+use crate::autograd::is_grad_enabled;
+use crate::dispatch::{dispatch_into, dispatch1};
+use crate::operator::{Axis, AxisMap, Operator, Role};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
@@ -47,6 +49,16 @@ pub(crate) fn written_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
     map.inputs[0][dim] = Some(dim as Axis);
     map.outputs[0][dim] = Some(dim as Axis);
     map.with_roles(&[dim], Role::Placed)
+}
+
+/// What `op` makes of a tensor that nobody else has, indices and sources: in place, unless it is to be differentiated.
+#[track_caller]
+pub(crate) fn onto(op: &dyn Operator, fresh: Tensor, ids: &Tensor, src: &Tensor) -> Result<Tensor> {
+    if is_grad_enabled() {
+        return dispatch1(op, &[&fresh, ids, src]);
+    }
+    dispatch_into(op, &[&fresh, ids, src], &[&fresh])?;
+    Ok(fresh)
 }
 
 /// A gradient with zeros appended, up to the shape of the source, of which the index may have used only the beginning.

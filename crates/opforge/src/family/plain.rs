@@ -41,12 +41,8 @@ pub trait Plain: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static 
     fn linearity(&self) -> Linearity {
         Linearity::None
     }
-    /// What is computed.
-    fn form(&self) -> Lowering;
-    /// See [`Operator::lower_part`].
-    fn form_of_part(&self, _place: &Place) -> Lowering {
-        self.form()
-    }
+    /// What is computed, of all or of [parts](Operator::lower_part).
+    fn form(&self, place: &Place) -> Lowering;
     /// The inputs' gradients from the outputs', made of operators; only asked of differentiable operators.
     fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
         Err(Error::autograd(Self::NAME, "gradient", "requested", "an operator that defines backward"))
@@ -80,11 +76,11 @@ impl<P: Plain> Operator for P {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(self.form())
+        Ok(self.form(&Place::WHOLE))
     }
 
     fn lower_part(&self, _: &[&Meta], _: &[&Meta], place: &Place) -> Result<Lowering> {
-        Ok(self.form_of_part(place))
+        Ok(self.form(place))
     }
 
     fn saves(&self) -> Saves {

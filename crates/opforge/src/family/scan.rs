@@ -9,7 +9,7 @@ use smallvec::smallvec;
 use super::{Plain, check_dim, same_axes};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
-use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Reader, Saves};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Place, Reader, Saves};
 use crate::{Meta, Result, Tensor};
 
 /// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
@@ -49,7 +49,7 @@ impl<S: Scan> Plain for ScanOp<S> {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Scan(form::Scan { running: S::RUNNING, axis: self.dim })
     }
 

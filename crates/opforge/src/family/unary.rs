@@ -12,7 +12,7 @@ use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
 use crate::operator::{
-    Attributes, AxisMap, Grads, Law, Linearity, Lowering, Metas, Operator, Reader, Repeats, Saves, Tile,
+    Attributes, AxisMap, Grads, Law, Linearity, Lowering, Metas, Operator, Place, Reader, Repeats, Saves, Tile,
 };
 use crate::{DType, Error, Meta, Result, Tensor};
 
@@ -138,7 +138,7 @@ impl<F: Unary> Plain for UnaryOp<F> {
         if F::LINEAR { Linearity::Jointly } else { Linearity::None }
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::unary(self.0))
     }
 
@@ -180,7 +180,7 @@ impl<F: Unary> Plain for SlopeOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::binary(Slope(self.0)))
     }
 }

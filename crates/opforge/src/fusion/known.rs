@@ -1,7 +1,7 @@
 //! Chains that one loop of their own carries out, without blocks. They are told by what they compute, not by names.
 
-use opforge_cpu::reduce::{Squares, squares_of_differences};
-use opforge_tile::{BinaryFn, Float, UnaryFn};
+use opforge_cpu::reduce::squares_of_differences;
+use opforge_tile::{BinaryFn, Float, Squares, UnaryFn};
 use opforge_trace::{Arithmetic, Expression, Reduction};
 
 use super::chain::{Chain, Fused, Link};
@@ -57,7 +57,7 @@ fn squares_of(square: Option<&Part>, total: &Part, (dtype, count): (DType, usize
     let is = |squares: &Squares| {
         opforge_trace::reduce(*squares, dtype, dtype, count, Arithmetic::Plain).is_some_and(|known| known == reduction)
     };
-    [true, false].map(|mean| Squares { mean }).into_iter().find(is)
+    [Squares::Mean, Squares::Sum].into_iter().find(is)
 }
 
 /// What a call computes of single elements.

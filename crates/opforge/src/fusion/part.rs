@@ -89,7 +89,7 @@ impl Part {
         self.inputs.iter().chain(&self.outputs)
     }
 
-    /// The same function of `len` elements that lie one after the other, if each tensor is so many such elements, or one.
+    /// The same function of `len` elements that lie one after the other, if each tensor has as many, contiguous, or one.
     pub(super) fn flattened(&self, len: usize) -> Option<Part> {
         self.reshaped(|meta| match meta.elem_count() {
             count if count == len && meta.layout.is_contiguous() => Some(Shape::from(len)),

@@ -16,6 +16,9 @@ pub struct Place {
 }
 
 impl Place {
+    /// Inputs and outputs that are no parts.
+    pub const WHOLE: Place = Place { inputs: Vec::new(), outputs: Vec::new() };
+
     /// The part of an input along a dimension; none where that is all of it.
     pub fn of_input(&self, input: usize, dim: usize) -> Option<Segment> {
         self.inputs.get(input).and_then(|portion| portion.segment(dim))

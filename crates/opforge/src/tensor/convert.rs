@@ -19,27 +19,21 @@ impl<T: Element> TryFrom<Vec<T>> for Tensor {
     }
 }
 
-/// A number is a tensor without dimensions.
-macro_rules! into_tensor {
-    ($($ty:ty),*) => {
+/// A number is a tensor without dimensions; tensors of rank 0 to 3 are numbers and nested vectors.
+macro_rules! conversions {
+    ($($ty:ty),* $(,)?) => {
         $(impl TryFrom<$ty> for Tensor {
             type Error = Error;
             fn try_from(number: $ty) -> Result<Self, Error> {
                 Tensor::new(number, &Device::Cpu)
             }
-        })*
+        }
+        conversions!(@from $ty, to_scalar);
+        conversions!(@from Vec<$ty>, to_vec1);
+        conversions!(@from Vec<Vec<$ty>>, to_vec2);
+        conversions!(@from Vec<Vec<Vec<$ty>>>, to_vec3);)*
     };
-}
-
-/// Tensors of rank 0 to 3 as numbers and nested vectors.
-macro_rules! from_tensor {
-    ($($ty:ty),*) => {
-        $(from_tensor!(@one $ty, to_scalar);
-        from_tensor!(@one Vec<$ty>, to_vec1);
-        from_tensor!(@one Vec<Vec<$ty>>, to_vec2);
-        from_tensor!(@one Vec<Vec<Vec<$ty>>>, to_vec3);)*
-    };
-    (@one $ty:ty, $method:ident) => {
+    (@from $ty:ty, $method:ident) => {
         impl TryFrom<&Tensor> for $ty {
             type Error = Error;
             fn try_from(tensor: &Tensor) -> Result<Self, Error> {
@@ -54,37 +48,5 @@ macro_rules! from_tensor {
         }
     };
 }
-into_tensor!(
-    bool,
-    u8,
-    u16,
-    u32,
-    u64,
-    i8,
-    i16,
-    i32,
-    i64,
-    crate::F8E4M3,
-    crate::F8E5M2,
-    crate::f16,
-    crate::bf16,
-    f32,
-    f64
-);
-from_tensor!(
-    bool,
-    u8,
-    u16,
-    u32,
-    u64,
-    i8,
-    i16,
-    i32,
-    i64,
-    crate::F8E4M3,
-    crate::F8E5M2,
-    crate::f16,
-    crate::bf16,
-    f32,
-    f64
-);
+conversions!(bool, u8, u16, u32, u64, i8, i16, i32, i64);
+conversions!(crate::F8E4M3, crate::F8E5M2, crate::f16, crate::bf16, f32, f64);

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use opforge_core::{Complex, DType, Element, F8E4M3, F8E5M2, Scalar, bf16, f16};
+use opforge_core::{Element, Scalar, with_element};
 use opforge_runtime::{alloc, vm};
 
 use super::{Tensor, tracer};
@@ -46,18 +46,7 @@ impl Tensor {
     /// # Errors
     /// When the elements cannot be had.
     pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
-        macro_rules! by_dtype {
-            ($($dtype:ident: $ty:ty),*) => {
-                match self.dtype() {
-                    $(DType::$dtype => alloc::vec_of(self.elements::<$ty>()?.into_iter().map(Element::to_scalar)),)*
-                }
-            };
-        }
-        by_dtype!(
-            Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
-            F8E4M3: F8E4M3, F8E5M2: F8E5M2, F16: f16, BF16: bf16, F32: f32, F64: f64,
-            C64: Complex<f32>, C128: Complex<f64>
-        )
+        with_element!(self.dtype(), T => alloc::vec_of(self.elements::<T>()?.into_iter().map(Element::to_scalar)))
     }
 
     /// The element of a tensor without dimensions.

@@ -1,85 +1,10 @@
 //! Between references' arrays and tensors of any dtype and layout.
 
 use opforge::declaration::{Array, Content, Sample};
-use opforge::{Complex, DType, Device, Element, F8E4M3, F8E5M2, Layout, Scalar, Tensor, bf16, f16};
+use opforge::{DType, Device, Element, F8E4M3, F8E5M2, Layout, Scalar, Tensor, bf16, f16};
+use opforge_core::with_element;
 
 use super::text;
-
-/// Calls a generic function with the Rust type of a dtype.
-macro_rules! with_element {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            DType::Bool => {
-                type $T = bool;
-                $body
-            }
-            DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            DType::I8 => {
-                type $T = i8;
-                $body
-            }
-            DType::I16 => {
-                type $T = i16;
-                $body
-            }
-            DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::F8E4M3 => {
-                type $T = F8E4M3;
-                $body
-            }
-            DType::F8E5M2 => {
-                type $T = F8E5M2;
-                $body
-            }
-            DType::F16 => {
-                type $T = f16;
-                $body
-            }
-            DType::BF16 => {
-                type $T = bf16;
-                $body
-            }
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::C64 => {
-                type $T = Complex<f32>;
-                $body
-            }
-            DType::C128 => {
-                type $T = Complex<f64>;
-                $body
-            }
-        }
-    };
-}
 
 /// The dtypes that a call is made in, by what the inputs stand for.
 #[derive(Debug, Clone, Copy)]

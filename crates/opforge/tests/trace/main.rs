@@ -80,15 +80,7 @@ fn cases(source: &mut Source) -> Vec<Case> {
         for sample in (definition.samples)() {
             let Some(op) = sample.operator() else { continue };
             for dtype in definition.dtypes.iter() {
-                let inputs: Vec<DType> = sample
-                    .inputs
-                    .iter()
-                    .map(|array| match array.content {
-                        Content::Real => dtype,
-                        Content::Index => DType::I64,
-                        Content::Truth => DType::Bool,
-                    })
-                    .collect();
+                let inputs: Vec<DType> = sample.inputs.iter().map(|array| array.content.dtype(dtype)).collect();
                 // Samples of an operator differ in shapes, which do not matter here.
                 let takes = sample.inputs.iter().any(|array| array.content == Content::Real);
                 if takes

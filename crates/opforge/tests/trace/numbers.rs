@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use opforge::declaration::Array;
 use opforge::{DType, Element, Scalar, bf16, f16};
+use opforge_core::with_element;
 
 /// Elements of a dtype as bytes.
 #[derive(Clone)]
@@ -12,34 +13,6 @@ pub struct Buffer {
     /// Aligned for every dtype.
     words: Vec<u64>,
     len: usize,
-}
-
-/// Evaluates an expression with `$T` as the Rust type of a dtype that is traced.
-macro_rules! with_real {
-    ($dtype:expr, $T:ident => $value:expr) => {{
-        macro_rules! arm {
-            ($ty:ty) => {{
-                type $T = $ty;
-                $value
-            }};
-        }
-        match $dtype {
-            DType::Bool => arm!(bool),
-            DType::U8 => arm!(u8),
-            DType::U16 => arm!(u16),
-            DType::U32 => arm!(u32),
-            DType::U64 => arm!(u64),
-            DType::I8 => arm!(i8),
-            DType::I16 => arm!(i16),
-            DType::I32 => arm!(i32),
-            DType::I64 => arm!(i64),
-            DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => unreachable!("not traced"),
-            DType::F16 => arm!(f16),
-            DType::BF16 => arm!(bf16),
-            DType::F32 => arm!(f32),
-            DType::F64 => arm!(f64),
-        }
-    }};
 }
 
 impl Buffer {
@@ -77,13 +50,13 @@ impl Buffer {
     fn get(&self, i: usize) -> Scalar {
         assert!(i < self.len);
         // SAFETY: the buffer holds `len` elements of this type.
-        with_real!(self.dtype, T => unsafe { self.as_ptr().cast::<T>().add(i).read() }.to_scalar())
+        with_element!(self.dtype, T => unsafe { self.as_ptr().cast::<T>().add(i).read() }.to_scalar())
     }
 
     fn set(&mut self, i: usize, value: Scalar) {
         assert!(i < self.len);
         // SAFETY: the buffer holds `len` elements of this type.
-        with_real!(self.dtype, T => unsafe { self.as_mut_ptr().cast::<T>().add(i).write(T::from_scalar(value)) });
+        with_element!(self.dtype, T => unsafe { self.as_mut_ptr().cast::<T>().add(i).write(T::from_scalar(value)) });
     }
 
     /// Only the elements of these numbers.

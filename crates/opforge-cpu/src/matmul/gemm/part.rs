@@ -75,7 +75,7 @@ impl<T: Operand> Part<'_, T> {
         unsafe { if in_output::<T>(&self.gemm.problem) { self.sums(start, count) } else { self.rounded(start, count) } }
     }
 
-    /// Elements of packed blocks that deep: of rows of `a`, and of so many columns of `b`.
+    /// Elements of packed blocks of this depth: of the rows of `a`, and of `count` columns of `b`.
     fn packed(&self, count: usize, depth: usize) -> [usize; 2] {
         let Gemm { kernels, packing, packed, .. } = self.gemm;
         let a = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * packing.rows(depth);
@@ -248,7 +248,7 @@ impl<T: Operand> Part<'_, T> {
         })
     }
 
-    /// Sets sums of so many rows and columns, of which the first are given, to the bias, or to 0 where nothing will be stored over them.
+    /// Sets the sums of `rows` rows from `first` and `columns` columns from `start` to the bias, or to 0 where nothing will be stored over them.
     ///
     /// # Safety
     /// `sums` is valid for them, with rows `row` apart.
@@ -271,7 +271,7 @@ impl<T: Operand> Part<'_, T> {
     /// Adds sums of the depth from `from` on to totals, which the first of them begin; after the last they are rounded, and take the sums' places.
     ///
     /// # Safety
-    /// There are so many sums and totals.
+    /// `sums` and `totals` are valid for `n` elements.
     unsafe fn add_to_totals(&self, sums: *mut T::Acc, totals: *mut Total<T>, n: usize, from: usize) {
         // SAFETY: as the caller promises.
         let (sums, totals) =

@@ -24,7 +24,7 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
 
     /// The number of lanes; at most 16.
     fn lanes<S: Simd>() -> usize;
-    /// The same where a second tensor, if it reads one, lies so many bytes behind the first; its address has been exposed.
+    /// The same where a second tensor, if it reads one, begins `apart` bytes after the first; its address has been exposed.
     #[inline(always)]
     fn beside(self, _apart: isize) -> Self {
         self
@@ -75,7 +75,7 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
         // SAFETY: what the caller vouches for.
         unsafe { self.finish::<S>(v, n, plan.count * plan.repeats, out, out_stride) };
     }
-    /// What so many equal results combine to, by doubling.
+    /// What `times` equal results combine to, by doubling.
     #[inline(always)]
     fn repeat<S: Simd>(self, mut v: Self::Vector<S>, mut times: usize) -> Self::Vector<S> {
         let mut result = self.identity::<S>();

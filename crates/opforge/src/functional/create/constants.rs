@@ -93,7 +93,7 @@ pub fn eye(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let shape = size_to_shape(OP, &[n, m.unwrap_or(n)])?;
-    let device = f::device_or_default(OP, device)?;
+    let device = device_or_default(OP, device)?;
     let eye = Tensor::zeros(shape, dtype.unwrap_or(default_dtype()), &device)?;
     no_grad(|| f::diagonal(&eye, 0, 0, 1)?.const_set(1i64.into()))?;
     leaf(eye, requires_grad)

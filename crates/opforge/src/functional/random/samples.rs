@@ -1,6 +1,6 @@
 //! Random draws whose probabilities, means or deviations are tensors.
 
-use crate::arguments::{leaf, size_to_shape};
+use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::functional as f;
 use crate::ops::prelude::*;
 use crate::ops::random::bernoulli::mask;
@@ -46,7 +46,7 @@ pub fn randperm(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let shape = size_to_shape(OP, &[n])?;
-    let device = f::device_or_default(OP, device)?;
+    let device = device_or_default(OP, device)?;
     let keys = draw(Rand::of(0.0, 1.0), &shape, DType::F64, &device, generator.as_ref())?;
     let order = if i32::try_from(n).is_ok() && device != Device::Meta {
         shuffled(&keys.to_device(&Device::Cpu)?)?.to_device(&device)?
@@ -122,8 +122,8 @@ pub fn normal_of_size(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(f::default_dtype()));
-    let device = f::device_or_default(OP, device)?;
+    let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(default_dtype()));
+    let device = device_or_default(OP, device)?;
     leaf(draw(Randn::of(mean, std), &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
 

@@ -1,7 +1,8 @@
 //! What the names in a pickle stand for. Nothing is looked up: these are all.
 
 use super::FORMAT;
-use super::object::{Id, Map, Object, Pickle, StorageName, Stored, unexpected};
+use super::object::{Id, Map, Object, Pickle, StorageName, unexpected};
+use super::rebuild::{rebuilt, rebuilt_of_class};
 use crate::{DType, Error, Result};
 
 /// Names of PyTorch's dtypes, and of the classes of their storages.
@@ -69,7 +70,7 @@ pub(super) fn storage(pickle: &Pickle, name: Id) -> Result<StorageName> {
     Ok(StorageName { key, dtype, len, start, location })
 }
 
-fn refusal(module: &str, name: &str) -> Error {
+pub(super) fn refusal(module: &str, name: &str) -> Error {
     let accepted = "containers, numbers, texts and tensors";
     Error::format(FORMAT, format!("it asks for {module}.{name}, which is not executed (accepted: {accepted})"))
 }
@@ -129,56 +130,9 @@ pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Objec
         ("torch", "device", &[name, index]) => {
             Ok(Object::Device(format!("{}:{}", pickle.text(name)?, pickle.natural(index)?)))
         }
-        ("torch._utils", "_rebuild_tensor", &[storage, offset, size, stride]) => {
-            tensor(pickle, [storage, offset, size, stride], false, None).map(Object::Tensor)
-        }
-        ("torch._utils", "_rebuild_tensor_v2", &[storage, offset, size, stride, grad, hooks, ref metadata @ ..]) => {
-            without_hooks(pickle, hooks)?;
-            let stored = tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, None)?;
-            Ok(Object::Tensor(with_bits(pickle, stored, metadata)?))
-        }
-        (
-            "torch._utils",
-            "_rebuild_tensor_v3",
-            &[storage, offset, size, stride, grad, hooks, dtype, ref metadata @ ..],
-        ) => {
-            without_hooks(pickle, hooks)?;
-            let Object::DType(dtype) = *pickle.object(dtype) else {
-                return Err(unexpected(pickle.object(dtype), "a dtype"));
-            };
-            let stored = tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, Some(dtype))?;
-            Ok(Object::Tensor(with_bits(pickle, stored, metadata)?))
-        }
-        ("torch._utils", "_rebuild_meta_tensor_no_storage", &[dtype, size, stride, grad]) => {
-            let Object::DType(dtype) = *pickle.object(dtype) else {
-                return Err(unexpected(pickle.object(dtype), "a dtype"));
-            };
-            let (shape, stride) = (pickle.naturals(size)?, pickle.naturals(stride)?);
-            Ok(Object::Meta { dtype, shape, stride, requires_grad: pickle.flag(grad)? })
-        }
-        // Attributes that programs have set on tensors are not kept.
+        ("torch._utils", name, given) => rebuilt(pickle, name, given),
         ("torch._tensor", "_rebuild_from_type_v2", &[function, class, arguments, _]) => {
-            let Object::Name(module, class) = pickle.object(class) else {
-                return Err(unexpected(pickle.object(class), "a class"));
-            };
-            let is_known = module.starts_with("torch") && ["Tensor", "Parameter", "Buffer"].contains(&class.as_str());
-            // No function of this kind itself: a file could nest them without end.
-            let rebuilds = matches!(pickle.object(function), Object::Name(module, _) if module == "torch._utils");
-            if is_known && rebuilds { call(pickle, function, arguments) } else { Err(refusal(module, class)) }
-        }
-        (
-            "torch._utils",
-            "_rebuild_parameter" | "_rebuild_parameter_with_state",
-            &[data, grad, hooks] | &[data, grad, hooks, _],
-        ) => {
-            without_hooks(pickle, hooks)?;
-            match pickle.object(data) {
-                Object::Tensor(data) => {
-                    let requires_grad = pickle.flag(grad)?;
-                    Ok(Object::Tensor(Stored { requires_grad, is_parameter: true, ..data.clone() }))
-                }
-                other => Err(unexpected(other, "a tensor")),
-            }
+            rebuilt_of_class(pickle, function, class, arguments)
         }
         _ => Err(refusal(module, name)),
     }
@@ -210,40 +164,6 @@ fn float(pickle: &Pickle, id: Id) -> Result<f64> {
         Object::Int(x) => Ok(x as f64),
         ref other => Err(unexpected(other, "a number")),
     }
-}
-
-/// Hooks are functions, which are not executed.
-fn without_hooks(pickle: &Pickle, hooks: Id) -> Result<()> {
-    match pickle.object(hooks) {
-        Object::None => Ok(()),
-        Object::Map { entries, .. } if entries.is_empty() => Ok(()),
-        _ => Err(Error::format(FORMAT, "a tensor with hooks, which are not executed")),
-    }
-}
-
-fn tensor(
-    pickle: &Pickle,
-    [storage, offset, size, stride]: [Id; 4],
-    requires_grad: bool,
-    dtype: Option<DType>,
-) -> Result<Stored> {
-    let Object::Storage(StorageName { dtype: own, .. }) = pickle.object(storage) else {
-        return Err(unexpected(pickle.object(storage), "a storage"));
-    };
-    let (shape, stride) = (pickle.naturals(size)?, pickle.naturals(stride)?);
-    if shape.len() != stride.len() {
-        return Err(Error::format(FORMAT, format!("a tensor of shape {shape:?} with strides {stride:?}")));
-    }
-    let (dtype, offset) = (dtype.unwrap_or(*own), pickle.natural(offset)?);
-    let (is_parameter, is_conj, is_neg) = (false, false, false);
-    Ok(Stored { storage, dtype, offset, shape, stride, requires_grad, is_parameter, is_conj, is_neg })
-}
-
-/// A tensor with the bits that PyTorch notes of it, if it notes any.
-fn with_bits(pickle: &Pickle, stored: Stored, metadata: &[Id]) -> Result<Stored> {
-    let noted = metadata.first().copied().filter(|&id| *pickle.object(id) != Object::None);
-    let bit = |name| noted.and_then(|id| pickle.get(id, name)).map_or(Ok(false), |flag| pickle.flag(flag));
-    Ok(Stored { is_conj: bit("conj")?, is_neg: bit("neg")?, ..stored })
 }
 
 /// What is set on an object after it was made: attributes of mappings, what arrays and their dtypes are, nothing else.

@@ -121,30 +121,14 @@ impl Machine<'_> {
             b'e' | 0x90 => self.append_marked()?,
             b's' => self.set_items(2)?,
             b'u' => self.set_marked()?,
-            b'p' => {
-                let place = self.decimal_place()?;
+            code @ (b'p' | b'q' | b'r') => {
+                let place = self.place(code)?;
                 self.remember(place)?;
             }
-            b'q' => {
-                let place = input.length::<1>()?;
-                self.remember(place as u64)?;
-            }
-            b'r' => {
-                let place = input.length::<4>()?;
-                self.remember(place as u64)?;
-            }
             0x94 => self.remember(self.memo.len() as u64)?,
-            b'g' => {
-                let place = self.decimal_place()?;
+            code @ (b'g' | b'h' | b'j') => {
+                let place = self.place(code)?;
                 self.recall(place)?;
-            }
-            b'h' => {
-                let place = input.length::<1>()?;
-                self.recall(place as u64)?;
-            }
-            b'j' => {
-                let place = input.length::<4>()?;
-                self.recall(place as u64)?;
             }
             b'c' => {
                 let (module, name) = (input.line()?.to_owned(), input.line()?.to_owned());
@@ -247,9 +231,16 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn decimal_place(&mut self) -> Result<u64> {
-        let line = self.input.line()?;
-        line.parse().map_err(|_| Error::format(FORMAT, format!("{line:?} as a place in the memo")))
+    /// A place in the memo, as an instruction gives it: a line of digits, one byte, or four.
+    fn place(&mut self, code: u8) -> Result<u64> {
+        match code {
+            b'p' | b'g' => {
+                let line = self.input.line()?;
+                line.parse().map_err(|_| Error::format(FORMAT, format!("{line:?} as a place in the memo")))
+            }
+            b'q' | b'h' => Ok(self.input.length::<1>()? as u64),
+            _ => Ok(self.input.length::<4>()? as u64),
+        }
     }
 
     fn gather(&mut self, container: fn(Vec<Id>) -> Object) -> Result<()> {

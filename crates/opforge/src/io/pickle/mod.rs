@@ -10,9 +10,11 @@ mod globals;
 mod legacy;
 mod machine;
 mod object;
+mod rebuild;
 mod save;
 mod storages;
 mod tensors;
+mod writer;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -208,6 +208,13 @@ impl Pickle {
         }
     }
 
+    pub(super) fn dtype(&self, id: Id) -> Result<DType> {
+        match self.object(id) {
+            Object::DType(dtype) => Ok(*dtype),
+            other => Err(unexpected(other, "a dtype")),
+        }
+    }
+
     pub(super) fn natural(&self, id: Id) -> Result<usize> {
         match self.object(id) {
             Object::Int(n) if *n >= 0 => Ok(*n as usize),

@@ -69,7 +69,7 @@ impl Plain for Dft {
         }
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Fourier(Fourier { spectrum: self.spectrum, factor: self.factor })
     }
 

@@ -36,7 +36,7 @@ impl Plain for ArgPlace {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Sort(Sort::Place { axis: self.dim, rank: self.rank })
     }
 }

@@ -35,7 +35,7 @@ impl Plain for ArgSort {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Sort(Sort::Order { axis: self.dim, descending: self.descending })
     }
 }

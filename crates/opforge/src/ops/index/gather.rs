@@ -1,8 +1,8 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
-use opforge_tile::forms::{Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Index, Indices, OnMax};
 
-use crate::family::index::{along_axes, check_along};
+use crate::family::index::{along_axes, check_along, onto};
 use crate::functional::atleast_1d;
 use crate::ops::prelude::*;
 
@@ -13,14 +13,6 @@ pub struct Gather {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
-}
-
-impl Gather {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part };
-        Lowering::Index(Index::Gather { axis: self.dim, indices })
-    }
 }
 
 impl Plain for Gather {
@@ -39,18 +31,15 @@ impl Plain for Gather {
         map.with_roles(&[self.dim], Role::Lookup)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::Gather { axis: self.dim, indices })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
             let op = super::scatter_add::ScatterAdd { dim: self.dim, on_max: self.on_max };
-            super::scatter_add::onto(&op, ctx.zeros(0)?, &ctx.input(1)?, &ctx.grad(0)?)
+            onto(&op, ctx.zeros(0)?, &ctx.input(1)?, &ctx.grad(0)?)
         })?;
         Ok(smallvec![x, None])
     }

@@ -1,6 +1,6 @@
 //! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
 
-use opforge_tile::forms::{Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Index, Indices, OnMax};
 
 use crate::family::index::check_ids;
 use crate::functional::along_dimension;
@@ -13,14 +13,6 @@ pub struct IndexAdd {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
-}
-
-impl IndexAdd {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part };
-        Lowering::Index(Index::AddSlices { axis: self.dim, indices })
-    }
 }
 
 impl Plain for IndexAdd {
@@ -59,12 +51,9 @@ impl Plain for IndexAdd {
         .with_roles(&[rank], Role::SumWith)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::AddSlices { axis: self.dim, indices })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -1,9 +1,9 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
-use opforge_tile::forms::{Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Index, Indices, OnMax};
 
 use crate::arguments::with_dimension;
-use crate::family::index::check_ids;
+use crate::family::index::{check_ids, onto};
 use crate::ops::prelude::*;
 
 /// The operator of [`index_select`] and of embeddings: the dimension is replaced by those of the index tensor.
@@ -13,14 +13,6 @@ pub struct IndexSelect {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
-}
-
-impl IndexSelect {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part };
-        Lowering::Index(Index::Select { axis: self.dim, indices })
-    }
 }
 
 impl Plain for IndexSelect {
@@ -49,12 +41,9 @@ impl Plain for IndexSelect {
         .with_roles(&[self.dim], Role::Lookup)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::Select { axis: self.dim, indices })
     }
 
     /// The gradient's slices are added at their indices.
@@ -64,7 +53,7 @@ impl Plain for IndexSelect {
             let (before, after) = (&meta.dims()[..self.dim], &meta.dims()[self.dim + 1..]);
             let flat: Shape = before.iter().chain([&ids.elem_count()]).chain(after).copied().collect();
             let op = super::index_add::IndexAdd { dim: self.dim, on_max: self.on_max };
-            super::scatter_add::onto(&op, ctx.zeros(0)?, &ids.flatten_all()?, &grad.reshape(flat)?)
+            onto(&op, ctx.zeros(0)?, &ids.flatten_all()?, &grad.reshape(flat)?)
         })?;
         Ok(smallvec![x, None])
     }

@@ -1,6 +1,6 @@
 //! `scatter(x, dim, index, src)`: `src` written at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax};
 
 use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional::along_dimension;
@@ -13,14 +13,6 @@ pub struct Scatter {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
-}
-
-impl Scatter {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part };
-        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Set })
-    }
 }
 
 impl Plain for Scatter {
@@ -38,12 +30,9 @@ impl Plain for Scatter {
         written_axes(inputs, self.dim)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Set })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

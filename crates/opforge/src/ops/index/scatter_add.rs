@@ -1,6 +1,6 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax};
 
 use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional::along_dimension;
@@ -13,14 +13,6 @@ pub struct ScatterAdd {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
-}
-
-impl ScatterAdd {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part };
-        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Add })
-    }
 }
 
 impl Plain for ScatterAdd {
@@ -38,12 +30,9 @@ impl Plain for ScatterAdd {
         written_axes(inputs, self.dim)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Add })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -86,16 +75,6 @@ impl Tensor {
         let dim = dim.to_index(self.shape(), "scatter_add")?;
         dispatch1(&ScatterAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
     }
-}
-
-/// What `op` makes of a tensor that nobody else has, indices and sources: in place, unless it is to be differentiated.
-#[track_caller]
-pub(crate) fn onto(op: &dyn Operator, fresh: Tensor, ids: &Tensor, src: &Tensor) -> Result<Tensor> {
-    if is_grad_enabled() {
-        return dispatch1(op, &[&fresh, ids, src]);
-    }
-    dispatch_into(op, &[&fresh, ids, src], &[&fresh])?;
-    Ok(fresh)
 }
 
 fn samples() -> Vec<Sample> {

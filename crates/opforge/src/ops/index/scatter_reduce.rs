@@ -1,6 +1,6 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax, Segment};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
@@ -18,14 +18,6 @@ pub struct ScatterReduce {
     pub how: Combine,
 }
 
-impl ScatterReduce {
-    /// Along a dimension that is a part of a longer one, if one is given.
-    fn within(&self, part: Option<Segment>) -> Lowering {
-        let indices = Indices { on_max: OnMax::Error, part };
-        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: self.how })
-    }
-}
-
 impl Plain for ScatterReduce {
     const NAME: &'static str = "scatter_reduce";
     const INPUTS: usize = 3;
@@ -41,12 +33,9 @@ impl Plain for ScatterReduce {
         written_axes(inputs, self.dim)
     }
 
-    fn form(&self) -> Lowering {
-        self.within(None)
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
-        self.within(place.of_input(0, self.dim))
+    fn form(&self, place: &Place) -> Lowering {
+        let indices = Indices { on_max: OnMax::Error, part: place.of_input(0, self.dim) };
+        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: self.how })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

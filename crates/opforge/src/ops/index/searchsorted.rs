@@ -31,7 +31,7 @@ impl Plain for SearchSorted {
         }
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Sort(Sort::Search { right: self.right })
     }
 }

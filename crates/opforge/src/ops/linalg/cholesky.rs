@@ -25,7 +25,7 @@ impl Plain for Cholesky {
         same_axes(inputs[0], &[rank - 2, rank - 1])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Cholesky)
     }
 

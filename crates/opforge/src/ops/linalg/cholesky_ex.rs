@@ -27,7 +27,7 @@ impl Plain for CholeskyEx {
         batch_axes(inputs, &[2, 0])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::CholeskyInfo)
     }
 

@@ -37,7 +37,7 @@ impl Plain for Eig {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Eig)
     }
 

@@ -43,7 +43,7 @@ impl Plain for Eigh {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Eigh { upper: self.upper })
     }
 

@@ -25,7 +25,7 @@ impl Plain for EigVals {
         batch_axes(inputs, &[1])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Eigenvalues)
     }
 }

@@ -28,7 +28,7 @@ impl Plain for EigValsH {
         batch_axes(inputs, &[1])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::EigenvaluesSymmetric { upper: self.upper })
     }
 

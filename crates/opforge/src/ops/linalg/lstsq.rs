@@ -43,7 +43,7 @@ impl Plain for LstSq {
         batch_axes(inputs, if self.values { &[2, 0, 1] } else { &[2, 0] })
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::LeastSquares)
     }
 

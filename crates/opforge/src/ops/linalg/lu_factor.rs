@@ -73,7 +73,7 @@ impl Plain for LuFactor {
         batch_axes(inputs, &[2, 1])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Lu)
     }
 

@@ -55,7 +55,7 @@ impl Plain for MatMul {
         Linearity::InEach
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Contract(Contract::Product)
     }
 
@@ -87,7 +87,7 @@ impl Plain for WideMatMul {
         Linearity::InEach
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Contract(Contract::Product)
     }
 

@@ -24,7 +24,7 @@ impl Plain for MatrixExp {
         batch_axes(inputs, &[2])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Exp)
     }
 

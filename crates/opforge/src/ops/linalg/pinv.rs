@@ -50,7 +50,7 @@ impl Plain for PInv {
         batch_axes(inputs, &[2])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::PseudoInverse { hermitian: self.hermitian })
     }
 

@@ -26,7 +26,7 @@ impl Plain for SLogDet {
         batch_axes(inputs, &[1, 0])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::LogDet)
     }
 

@@ -31,7 +31,7 @@ impl Plain for Solve {
         solve_axes(inputs)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Solve)
     }
 

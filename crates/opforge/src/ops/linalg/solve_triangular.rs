@@ -36,7 +36,7 @@ impl Plain for SolveTriangular {
         solve_axes(inputs)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Triangular { upper: self.upper, unit: self.unit })
     }
 

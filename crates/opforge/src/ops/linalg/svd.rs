@@ -31,7 +31,7 @@ impl Plain for Svd {
         batch_axes(inputs, &[2, 1, 2])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::Svd)
     }
 

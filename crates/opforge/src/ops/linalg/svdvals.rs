@@ -24,7 +24,7 @@ impl Plain for SvdVals {
         batch_axes(inputs, &[1])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Dense(Dense::SingularValues)
     }
 

@@ -64,11 +64,36 @@ pub(super) fn whole_planes(windows: Windows, spatial: usize, x: &Meta, y: &Meta)
 #[track_caller]
 pub(crate) fn avg_pool(pooling: &Pooling, divisor: Divisor, input: &Tensor) -> Result<Tensor> {
     if input.dtype() == DType::I64 {
-        return f::average_of_integers(pooling, divisor, input);
+        return average_of_integers(pooling, divisor, input);
     }
     let lengths = pooling.lengths(input)?;
     let average = Average { windows: pooling.windows, divisor };
     dispatch1(&AvgPool { average, spatial: pooling.spatial, lengths, gradient: false }, &[input])
+}
+
+/// Averages of i64 under sliding windows, rounded towards 0: sums are of integers, which floats cannot hold.
+#[track_caller]
+fn average_of_integers(pooling: &Pooling, divisor: Divisor, input: &Tensor) -> Result<Tensor> {
+    let (lengths, spatial) = (pooling.lengths(input)?, pooling.spatial);
+    let Windows::Sliding { kernel, windows } = pooling.windows else {
+        return Err(Error::UnsupportedDTypeForOp(DType::I64, "adaptive_avg_pool"));
+    };
+    let (mut sums, mut counts) = (input.clone(), Tensor::new(1i64, input.device())?);
+    for (place, d) in (input.rank() - spatial..input.rank()).zip(MAX_SPATIAL - spatial..) {
+        let (own, Window { stride, padding, .. }) = (input.dims()[place], windows[d]);
+        let end = (lengths[d] - 1) * stride + kernel[d];
+        sums = sums.pad_with_zeros(place, padding, end.saturating_sub(own + padding))?;
+        sums = sums.unfold(place, kernel[d], stride)?.sum(sums.rank())?;
+        // What counts, from the padding's beginning on.
+        let counted = if divisor == Divisor::Padded { 0..own + 2 * padding } else { padding..own + padding };
+        let inside = |first: usize| (first + kernel[d]).min(counted.end) - first.max(counted.start);
+        let inside: Vec<i64> = (0..lengths[d]).map(|i| inside(i * stride) as i64).collect();
+        counts = counts.unsqueeze(counts.rank())?.broadcast_mul(&Tensor::new(inside, input.device())?)?;
+    }
+    match divisor {
+        Divisor::Number(n) => f::div((&sums).into(), n.into(), Some("trunc")),
+        _ => f::div((&sums).into(), (&counts).into(), Some("trunc")),
+    }
 }
 
 /// The divisor that Python's arguments ask for.

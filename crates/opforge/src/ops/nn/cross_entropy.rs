@@ -3,8 +3,9 @@
 use opforge_tile::forms::OnMax;
 
 use crate::autograd::{no_grad, record_function};
+use crate::family::index::onto;
 use crate::functional::{self as f, exp_times, gather, log_softmax, where_cond};
-use crate::ops::index::scatter_add::{ScatterAdd, onto};
+use crate::ops::index::scatter_add::ScatterAdd;
 use crate::ops::prelude::*;
 
 /// How a loss's elements become its value.

@@ -97,7 +97,7 @@ impl Plain for MaxPoolGradient {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Windowed(Windowed::Spread { windows: self.windows, spatial: self.spatial })
     }
 

@@ -87,7 +87,7 @@ impl Plain for SoftmaxGrad {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&[self.dim], Role::Whole)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Rows(Rows::new(SoftmaxSlope(self.kind), self.dim))
     }
 

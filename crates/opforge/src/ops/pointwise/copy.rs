@@ -27,7 +27,7 @@ impl Plain for Copy {
         Linearity::Jointly
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Move(Move::Copy)
     }
 

@@ -28,7 +28,7 @@ impl Plain for ToDType {
         (self.dtype == narrow && alike && opforge_core::promote(narrow, wide) == Some(wide)).then_some(Law::InputBefore)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::cast(self.dtype))
     }
 

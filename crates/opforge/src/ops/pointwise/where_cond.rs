@@ -28,7 +28,7 @@ impl Plain for WhereCond {
         AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Tile(Tile::select())
     }
 

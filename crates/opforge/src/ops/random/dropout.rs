@@ -25,11 +25,7 @@ impl Plain for Dropout {
         drawn_axes(inputs, inputs[1].rank())
     }
 
-    fn form(&self) -> Lowering {
-        Lowering::Random(Random::Dropout { keep: self.keep }.into())
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
+    fn form(&self, place: &Place) -> Lowering {
         Lowering::Random(Draws { random: Random::Dropout { keep: self.keep }, portion: place.of_output(0).cloned() })
     }
 

@@ -22,11 +22,7 @@ impl Plain for Poisson {
         drawn_axes(inputs, inputs[1].rank())
     }
 
-    fn form(&self) -> Lowering {
-        Lowering::Random(Random::Poisson.into())
-    }
-
-    fn form_of_part(&self, place: &Place) -> Lowering {
+    fn form(&self, place: &Place) -> Lowering {
         Lowering::Random(Draws { random: Random::Poisson, portion: place.of_output(0).cloned() })
     }
 }

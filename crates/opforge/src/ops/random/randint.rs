@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::Random;
 
-use crate::arguments::{leaf, size_to_shape};
+use crate::arguments::{device_or_default, leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The distribution of [`randint`]: integers from `low` to before `high`.
@@ -44,7 +44,7 @@ pub fn randint(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(DType::I64));
-    let device = crate::functional::device_or_default(OP, device)?;
+    let device = device_or_default(OP, device)?;
     if dtype == DType::Bool && 0 <= low && high <= 2 {
         let drawn = draw(RandInt { low, high }, &shape, DType::U8, &device, generator.as_ref())?;
         return leaf(drawn.to_dtype(dtype)?, requires_grad);

@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use opforge_tile::forms::Random;
 
 use crate::FloatDType;
-use crate::arguments::{default_dtype, leaf, size_to_shape};
+use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The distribution of [`randn`].
@@ -60,7 +60,7 @@ pub fn randn(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(default_dtype()));
-    let device = crate::functional::device_or_default(OP, device)?;
+    let device = device_or_default(OP, device)?;
     leaf(draw(Randn::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
 

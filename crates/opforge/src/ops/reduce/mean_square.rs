@@ -1,7 +1,8 @@
 //! `mean_square(x, dims)`: the mean of squares over dimensions.
 
+use opforge_tile::Squares;
+
 use super::mean::Mean;
-use super::norm2::Squares;
 use super::var::widened;
 use crate::functional::reduced;
 use crate::ops::prelude::*;
@@ -15,7 +16,7 @@ impl Reduction for MeanSquare {
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: 0 };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(Squares { mean: true }, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Squares::Mean, axes)))
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

@@ -1,6 +1,6 @@
 //! `norm2(x, dims)`: the Euclidean length over dimensions.
 
-use opforge_tile::Reducer;
+use opforge_tile::Squares;
 
 use super::sum::Sum;
 use super::var::widened;
@@ -11,37 +11,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Norm2;
 
-/// The mean of squares if `mean`, else the square root of their sum: one type, since loops are compiled for each.
-#[derive(Clone, Copy)]
-pub(super) struct Squares {
-    pub mean: bool,
-}
-
-impl Reducer for Squares {
-    #[inline(always)]
-    fn identity(self) -> f64 {
-        0.0
-    }
-    #[inline(always)]
-    fn map<V: Float>(self, x: V) -> V {
-        x * x
-    }
-    #[inline(always)]
-    fn combine<V: Float>(self, a: V, b: V) -> V {
-        a + b
-    }
-    #[inline(always)]
-    fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        if self.mean { acc / V::splat(count) } else { acc.sqrt() }
-    }
-}
-
 impl Reduction for Norm2 {
     const NAME: &'static str = "norm2";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::numbers(Squares { mean: false }, axes)))
+        Ok(Lowering::Reduce(Reduce::numbers(Squares::Root, axes)))
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {

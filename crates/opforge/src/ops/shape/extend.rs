@@ -51,7 +51,7 @@ impl Plain for Extend {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.extended(), Role::Whole)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Move(Move::Extend { before: self.before.to_vec(), beyond: self.beyond })
     }
 

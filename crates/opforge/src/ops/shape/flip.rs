@@ -23,7 +23,7 @@ impl Plain for Flip {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.axes.to_vec(), Role::Whole)
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Move(Move::Flip { axes: self.axes.to_vec().into_vec() })
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{DType, Tensor};
+use opforge_core::with_element;
+
+use crate::Tensor;
 
 /// Vectors up to this length show their elements in `Debug`.
 const DEBUG_ELEMENTS: usize = 10;
@@ -21,30 +23,9 @@ impl fmt::Debug for Tensor {
 impl Tensor {
     /// Each element's plain text, or what went wrong.
     fn texts(&self) -> Vec<String> {
-        fn all<T: crate::Element + fmt::Display>(t: &Tensor) -> Vec<String> {
-            match crate::no_grad(|| t.elements::<T>()) {
-                Ok(elements) => elements.iter().map(T::to_string).collect(),
-                Err(error) => vec![format!("<{error}>")],
-            }
-        }
-        match self.dtype() {
-            DType::Bool => all::<bool>(self),
-            DType::U8 => all::<u8>(self),
-            DType::U16 => all::<u16>(self),
-            DType::U32 => all::<u32>(self),
-            DType::U64 => all::<u64>(self),
-            DType::I8 => all::<i8>(self),
-            DType::I16 => all::<i16>(self),
-            DType::I32 => all::<i32>(self),
-            DType::I64 => all::<i64>(self),
-            DType::F8E4M3 => all::<crate::F8E4M3>(self),
-            DType::F8E5M2 => all::<crate::F8E5M2>(self),
-            DType::F16 => all::<crate::f16>(self),
-            DType::BF16 => all::<crate::bf16>(self),
-            DType::F32 => all::<f32>(self),
-            DType::F64 => all::<f64>(self),
-            DType::C64 => all::<crate::Complex<f32>>(self),
-            DType::C128 => all::<crate::Complex<f64>>(self),
-        }
+        with_element!(self.dtype(), T => match crate::no_grad(|| self.elements::<T>()) {
+            Ok(elements) => elements.iter().map(T::to_string).collect(),
+            Err(error) => vec![format!("<{error}>")],
+        })
     }
 }

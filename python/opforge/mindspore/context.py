@@ -20,6 +20,34 @@ _settings = {
     "pynative_synchronize": False,
     "save_graphs": False,
     "save_graphs_path": ".",
+    "ascend_config": {},
+    "auto_tune_mode": "NO_TUNE",
+    "check_bprop": False,
+    "compile_cache_path": ".",
+    "debug_level": 0,
+    "disable_format_transform": False,
+    "enable_compile_cache": False,
+    "enable_dump": False,
+    "enable_graph_kernel_flags": "",
+    "env_config_path": "",
+    "gpu_config": {},
+    "graph_kernel_flags": "",
+    "grad_for_scalar": False,
+    "inter_op_parallel_num": 0,
+    "jit_config": {},
+    "jit_syntax_level": 2,
+    "load_compile_cache": "",
+    "max_device_memory": "1024GB",
+    "memory_offload": "OFF",
+    "memory_optimize_level": "O0",
+    "mempool_block_size": "1GB",
+    "op_timeout": 900,
+    "precompile_only": False,
+    "print_file_path": "",
+    "reserve_class_name_in_scope": True,
+    "runtime_num_threads": 30,
+    "save_dump_path": ".",
+    "variable_memory_max_size": "30GB",
 }
 
 
@@ -46,6 +74,33 @@ def get_context(attr_key: str):
     'CPU'
     """
     return _settings[_known("get_context", attr_key)]
+
+
+def set_auto_parallel_context(**kwargs):
+    """Raises `NotImplementedError` unless the mode is `"stand_alone"`: see `opforge.distributed`."""
+    mode = kwargs.get("parallel_mode", ParallelMode.STAND_ALONE)
+    if mode != ParallelMode.STAND_ALONE:
+        raise NotImplementedError(f"mindspore.set_auto_parallel_context: parallel_mode {mode!r} (accepted: 'stand_alone'; see opforge.distributed)")
+
+
+def get_auto_parallel_context(attr_key: str):
+    """A setting of parallel runs: of one process that runs alone."""
+    return {"parallel_mode": ParallelMode.STAND_ALONE, "device_num": 1, "global_rank": 0, "gradients_mean": False}.get(attr_key)
+
+
+def reset_auto_parallel_context():
+    """Does nothing: there is nothing to bring back."""
+
+
+class ParallelMode:
+    """Names of the modes of parallel runs, of which there is `STAND_ALONE` here."""
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
 
 
 def set_device(device_target: str, device_id: int | None = None):

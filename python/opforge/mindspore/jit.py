@@ -43,6 +43,16 @@ def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgra
     return functools.update_wrapper(run, function, ("__module__", "__name__", "__qualname__", "__doc__"), ())
 
 
+def jit_class(cls):
+    """`cls` itself: graphs take objects of all classes."""
+    return cls
+
+
+def mutable(input_data, dynamic_len=False):
+    """`input_data` itself: tensors in containers are arguments of graphs like others."""
+    return input_data
+
+
 def _adopt(value):
     """As `adopt`, also of what stands in dictionaries."""
     if isinstance(value, (dict, list, tuple)):

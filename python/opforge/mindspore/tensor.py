@@ -1,6 +1,7 @@
 """MindSpore's `Tensor`: opforge's, with MindSpore's dtypes, method names and printing.
 
-A method that is not defined here is opforge's own, under PyTorch's name and rules; `axis` and `keepdims` are understood everywhere.
+Operators are those of `operators`, methods with other arguments than opforge's those of `methods`; what is in none of the three is opforge's own, under PyTorch's
+name and rules. `axis`, `keepdims` and `keep_dims` are understood everywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import numpy as np
 
 from .. import _core
 from .dtype import OF_CORE, Type, to_core
+from .operators import OF_TENSORS
+from .printing import described, shown
 
 Base = _core.Tensor
 
@@ -28,12 +31,16 @@ def adopt(result):
     return result
 
 
+# An argument's name in MindSpore and the one that opforge understands, besides `axis` and `keepdims`.
+_RENAMED = {"keep_dims": "keepdim"}
+
+
 def adopting(function):
     """`function` of opforge, with MindSpore's tensors and dtypes."""
 
     def wrapper(*args, **kwargs):
         if kwargs:
-            kwargs = {key: value.core if type(value) is Type else value for key, value in kwargs.items()}
+            kwargs = {_RENAMED.get(key, key): value.core if type(value) is Type else value for key, value in kwargs.items()}
         result = function(*args, **kwargs)
         if result.__class__ is Base:
             result.__class__ = Tensor
@@ -47,8 +54,9 @@ class Tensor(Base):
     """An array of numbers of one dtype.
 
     `input_data` may be a number, nested lists, a numpy array (which is copied) or a tensor. Without a `dtype`, Python's floats are
-    `Float32` and complex numbers `Complex128`. `Tensor(shape=[4, None], dtype=...)` has no elements: it declares a shape for
-    `Cell.set_inputs`, see `DynamicTensor`. Raises `TypeError` for data that is no array of numbers.
+    `Float32` and complex numbers `Complex128`. With a `shape`, a `dtype` and an `init` (of `common.initializer`) the elements are those that this makes.
+    `Tensor(shape=[4, None], dtype=...)` has no elements: it declares a shape for `Cell.set_inputs`, see `DynamicTensor`. Integers beyond the dtype wrap
+    around. Raises `TypeError` for data that is no array of numbers.
 
     >>> import numpy as np
     >>> x = Tensor(np.ones((2, 2)).astype(np.float32))
@@ -61,9 +69,9 @@ class Tensor(Base):
 
     __torch_function__ = _core._disabled_torch_function_impl
 
-    def __new__(cls, input_data=None, dtype=None, shape=None):
+    def __new__(cls, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
         if input_data is None:
-            return _declared(shape, dtype)
+            return _declared(shape, dtype) if init is None else init.tensor(shape, dtype)
         return Base._make_subclass(cls, _from_data(input_data, dtype))
 
     @staticmethod
@@ -118,46 +126,10 @@ class Tensor(Base):
         """The tensor itself."""
         return self
 
-    def fill(self, value):
-        """A tensor of this shape and dtype, all `value`."""
-        return adopt(_core.full_like(self, value))
-
     def assign_value(self, value):
         """Replaces the elements and the shape by another tensor's; returns the tensor, whose dtype stays."""
         Base.data.__set__(self, _from_data(value, self.dtype))
         return self
-
-    def expand_dims(self, axis):
-        """A dimension of size 1 is inserted at `axis`."""
-        return self.unsqueeze(axis)
-
-    def transpose(self, *axes):
-        """The dimensions in the order of `axes` (numbers, or a tuple of them); reversed if there are none.
-
-        Two numbers for a tensor of more than two dimensions are exchanged.
-        """
-        axes = axes[0] if len(axes) == 1 else axes
-        if not axes:
-            axes = range(self.ndim)[::-1]
-        if len(axes) == 2 and self.ndim > 2:
-            return adopt(Base.transpose(self, *axes))
-        return self.permute(*axes)
-
-    def max(self, dim=None, keepdim=False, *, axis=None, keepdims=False, return_indices=False):
-        """The largest element. With `axis`: the largest along it, and their indices if `return_indices`; with `dim`, always both."""
-        return _extreme(Base.max, self, (dim, keepdim), (axis, keepdims), return_indices)
-
-    def min(self, dim=None, keepdim=False, *, axis=None, keepdims=False, return_indices=False):
-        """The smallest element. With `axis`: the smallest along it, and their indices if `return_indices`; with `dim`, always both."""
-        return _extreme(Base.min, self, (dim, keepdim), (axis, keepdims), return_indices)
-
-    def var(self, axis=None, ddof=0, keepdims=False):
-        """The variance along `axis`, or of all elements; the sum of squares is divided by their number less `ddof`."""
-        return adopt(Base.var(self, axis, correction=ddof, keepdim=keepdims))
-
-    def std(self, axis=None, ddof=0, keepdims=False):
-        """The standard deviation: the square root of `var`."""
-        return self.var(axis, ddof, keepdims).sqrt()
 
     __pos__ = value
 
@@ -165,7 +137,7 @@ class Tensor(Base):
         return (adopt(item) for item in super().__iter__())
 
     def __str__(self):
-        return str(self.asnumpy())
+        return shown(self.dtype, self.asnumpy())
 
     def __format__(self, spec):
         return format(self.item(), spec) if spec else str(self)
@@ -180,24 +152,21 @@ class Tensor(Base):
         return adopt, (Base.detach(self),)
 
 
-def _extreme(function, tensor, by_dim, by_axis, return_indices):
-    if by_dim[0] is not None:
-        return adopt(function(tensor, *by_dim))
-    if by_axis[0] is None:
-        return adopt(function(tensor))
-    found = adopt(tuple(function(tensor, *by_axis)))
-    return found if return_indices else found[0]
-
-
-class DynamicTensor:
-    """A declaration of a tensor's dtype and shape, for `Cell.set_inputs`: sizes of -1 are unknown; a shape of (-2,) stands for any.
+class DynamicTensor(Tensor):
+    """A declaration of a tensor's dtype and shape, for `Cell.set_inputs`: sizes of -1 are unknown; a shape of (-2,) stands for any. It has no elements.
 
     >>> Tensor(shape=[4, None], dtype=mindspore.float32).shape
     (4, -1)
     """
 
-    def __init__(self, shape, dtype):
-        self.shape, self.dtype = shape, dtype
+    def __new__(cls, shape, dtype):
+        made = Base._make_subclass(cls, _core.zeros(0, dtype=to_core(dtype)))
+        made._declared = shape
+        return made
+
+    @property
+    def shape(self):
+        return self._declared
 
     @property
     def ndim(self):
@@ -207,21 +176,7 @@ class DynamicTensor:
     def __repr__(self):
         return described(self.shape, self.dtype, np.empty(0))
 
-
-def described(shape, dtype, array) -> str:
-    """A tensor as `repr` writes it."""
-    gap = "\n" if len(shape) > 1 else " "
-    return f"Tensor(shape={list(shape)}, dtype={dtype}, value={gap}{_elements(array, dtype)})"
-
-
-def _elements(array, dtype) -> str:
-    if array.size == 0:
-        return ""
-    if array.ndim == 0:
-        return f"{array:g}" if array.dtype.kind == "f" else str(array).strip("()")
-    digits = 4 if array.dtype.itemsize == 2 else 8
-    floats = {"float_kind": f"{{: .{digits}e}}".format} if array.dtype.kind == "f" and dtype.name != "bfloat16" else None
-    return np.array2string(array, separator=", ", formatter=floats, max_line_width=1 << 30)
+    __str__ = __repr__
 
 
 def _declared(shape, dtype):
@@ -240,26 +195,35 @@ def _from_data(data, dtype):
     if isinstance(data, Base):
         return Base.detach(data).to(Base.dtype.__get__(data) if dtype is None else to_core(dtype), copy=True)
     if dtype is not None:
-        return _core.tensor(data, dtype=to_core(dtype))
+        return _core.tensor(_wrapped(data, to_core(dtype)), dtype=to_core(dtype))
     tensor = _core.tensor(data)
     python = not isinstance(data, (np.ndarray, np.generic))
     return _core.tensor(data, dtype=_core.complex128) if python and tensor.dtype == _core.complex64 else tensor
 
 
+def _wrapped(data, core):
+    """Python's integers around the bounds of a dtype of integers."""
+    if core.is_floating_point or core.is_complex or core == _core.bool or isinstance(data, (np.ndarray, np.generic)):
+        return data
+    array = np.asarray(data)
+    return array.astype(OF_CORE[core].name) if array.dtype.kind in "iuO" else data
+
+
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 _OPERATORS = {
+    *OF_TENSORS,
     *(f"__{name}__" for name in (*_ARITHMETIC, "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "invert", "getitem")),
     *(f"__r{name}__" for name in _ARITHMETIC),
 }
-_VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data", "grad")
+_VIEWS = ("T", "mT", "H", "mH", "data", "grad")
 
 
 def _inherit():
-    """opforge's operators, methods and properties, giving MindSpore's tensors. `x += y` gives `x` a new tensor, as MindSpore has it."""
-    for name in dir(Base):
+    """Operators of `operators`, and opforge's other operators, methods and properties, giving MindSpore's tensors. `x += y` gives `x` a new tensor, as MindSpore has it."""
+    for name in {*dir(Base), *OF_TENSORS}:
         if name in vars(Tensor) or name[0] == "_" and name not in _OPERATORS:
             continue
-        member = getattr(Base, name)
+        member = OF_TENSORS.get(name) or getattr(Base, name)
         if callable(member):
             setattr(Tensor, name, adopting(member))
         elif name in _VIEWS:
@@ -269,3 +233,13 @@ def _inherit():
 
 
 _inherit()
+
+
+def tensor_of(input_data=None, dtype=None):
+    """See `Tensor`."""
+    return Tensor(input_data, dtype)
+
+
+def is_tensor(obj) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(obj, Base)

@@ -322,7 +322,7 @@ def test_parameters():
         Custom(lambda x, w: x * w, like, like, bprop=lambda x, w, out, dout: (dout * w, dout * x)),
         kernel("add.cc:Add", like, like, bprop=lambda x, w, out, dout: (dout * w, dout * x)),
     ):
-        assert [g.tolist() for g in ms.grad(lambda x: op(x, frozen), 0, [frozen])(Y)[1]] == [[3, 4]]
+        assert [g.tolist() for g in ms.grad(lambda x: op(x, frozen), 0, [frozen])(Y)[1]] == [[0, 0]]
         assert op(Y, frozen).shape == (2,)
 
 

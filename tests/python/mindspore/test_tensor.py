@@ -58,7 +58,7 @@ def test_dtypes(name):
 
 
 def test_dtypes_of_python_and_numpy():
-    assert [ms.pytype_to_dtype(kind) for kind in (bool, int, float, complex)] == [ms.bool_, ms.int64, ms.float32, ms.complex128]
+    assert [ms.pytype_to_dtype(kind) for kind in (bool, int, float, complex)] == [ms.bool_, ms.int64, ms.float64, ms.complex128]
     assert ms.pytype_to_dtype(np.int8) is ms.int8
     assert [ms.dtype_to_pytype(d) for d in (ms.bool_, ms.uint8, ms.bfloat16, ms.complex64)] == [bool, int, float, complex]
     with pytest.raises(NotImplementedError, match="dict"):
@@ -144,7 +144,7 @@ def test_declared_shapes():
         (Tensor(1 + 2j), "(1+2j)", "Tensor(shape=[], dtype=Complex128, value= 1+2j)"),
         (Tensor([[True, False]]), "[[ True False]]", "Tensor(shape=[1, 2], dtype=Bool, value=\n[[ True, False]])"),
         (Tensor((1, 2), ms.float16), "[1. 2.]", "Tensor(shape=[2], dtype=Float16, value= [ 1.0000e+00,  2.0000e+00])"),
-        (Tensor([1.5], ms.bfloat16), "[1.5]", "Tensor(shape=[1], dtype=BFloat16, value= [1.5])"),
+        (Tensor([1.5], ms.bfloat16), "[1.500000]", "Tensor(shape=[1], dtype=BFloat16, value= [1.5])"),
         (Tensor([1, -20]), "[  1 -20]", "Tensor(shape=[2], dtype=Int64, value= [  1, -20])"),
         (Tensor(np.zeros((0, 3), np.float32)), "[]", "Tensor(shape=[0, 3], dtype=Float32, value=\n)"),
     ],

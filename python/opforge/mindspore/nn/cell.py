@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from inspect import signature
 
 from ...graph._surroundings import watch
-from ..gradient import WithBprop
-from ..parameter import UNNAMED, Parameter
-from ..tensor import Tensor
+from ..bprop import call_with_bprop
+from ..dtype import to_core
+from ..parameter import Parameter
+from ..structure import mapped
+from ..tensor import Base, adopt
+from .hooks import Hooks
 from .inputs import check_inputs, check_kind
+from .members import Members
 
 
-class Cell:
+class Cell(Members, Hooks):
     """A part of a network: subclasses make parameters, operators and other cells in `__init__`, and compute in `construct`.
 
-    A subclass may also define `bprop(self, *inputs, out, dout)`, which then gives the gradients by its inputs.
+    A subclass may also define `bprop(self, *inputs, out, dout)`, which then gives the gradients by its inputs; it gets those that have a default, or are
+    given by name, at their positions.
 
     >>> class Scale(Cell):
     ...     def __init__(self):
@@ -28,10 +32,13 @@ class Cell:
     """
 
     training = False
+    param_prefix = ""
     _inputs = None
+    _float = None
 
     def __init__(self, auto_prefix=True, flags=None):
-        self.__dict__.update(_params=OrderedDict(), _cells=OrderedDict())
+        self._start(auto_prefix)
+        self.add_flags(**(flags or {}))
 
     def construct(self, *args, **kwargs):
         """Computes the cell's result; subclasses define it."""
@@ -40,10 +47,24 @@ class Cell:
     def __call__(self, *args, **kwargs):
         if self._inputs is not None:
             check_inputs(self._inputs, args)
+        if self._float is not None:
+            args, kwargs = mapped(self._in_float, (args, kwargs))
+        if self._before or self._after or self._on_gradients or self._on_results:
+            return self._called_with_hooks(args, kwargs)
+        return self._computed(args, kwargs)
+
+    def _computed(self, args, kwargs):
         if hasattr(type(self), "bprop"):
-            run = (lambda *given: self.construct(*given, **kwargs)) if kwargs else self.construct
-            return WithBprop.call(type(self).__name__, run, self.bprop, args)
+            return call_with_bprop(type(self).__name__, self.construct, self.bprop, self._by_position(args, kwargs))
         return self.construct(*args, **kwargs)
+
+    def _by_position(self, args, kwargs):
+        """All that `construct` gets, by position."""
+        bound = signature(self.construct).bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"{type(self).__name__}: bprop cannot get {', '.join(bound.kwargs)} by name (accepted: what construct takes by position)")
+        return bound.args
 
     # Inputs
 
@@ -60,98 +81,14 @@ class Cell:
         """What `set_inputs` was given."""
         return self._inputs or ()
 
-    # Attributes
-
-    def __setattr__(self, name, value):
-        members = self.__dict__
-        if isinstance(value, (Parameter, Cell)) and "_cells" not in members:
-            raise AttributeError(f"{type(self).__name__}: call Cell.__init__() before parameters or cells are assigned")
-        if isinstance(value, Parameter):
-            self.insert_param_to_cell(name, value)
-        elif isinstance(value, Cell):
-            self.insert_child_to_cell(name, value)
-        elif isinstance(value, Tensor) and name in members.get("_params", ()):
-            self._params[name].set_data(value)
-        else:
-            _forget(self, name)
-            members[name] = value
-
-    def __getattr__(self, name):
-        for kind in ("_params", "_cells"):
-            if name in self.__dict__.get(kind, ()):
-                return self.__dict__[kind][name]
-        raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.")
-
-    def __delattr__(self, name):
-        getattr(self, name)
-        _forget(self, name)
-
-    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
-        """Registers a parameter under a name; it is named so too, if it has no name yet."""
-        if not param_name or "." in param_name:
-            raise KeyError(f"insert_param_to_cell: param_name must be a name without dots, not {param_name!r}")
-        _forget(self, param_name)
-        self._params[param_name] = param
-        if param.name == UNNAMED:
-            param.name = param_name
-
-    def insert_child_to_cell(self, child_name, child_cell):
-        """Registers a cell under a name, with which its parameters' names then begin."""
-        _forget(self, child_name)
-        self._cells[child_name] = child_cell
-        child_cell.update_parameters_name(f"{child_name}.")
-
-    def update_parameters_name(self, prefix="", recurse=True):
-        """Names the parameters after where they are, after a prefix."""
-        for name, parameter in self.parameters_and_names(expand=recurse):
-            parameter.name = prefix + name
-
-    # Parameters and cells
-
-    def cells_and_names(self, cells=None, name_prefix=""):
-        """This cell and those in it, each once, with their names."""
-        seen = set() if cells is None else cells
-        if self in seen:
-            return
-        seen.add(self)
-        yield name_prefix, self
-        for name, cell in self._cells.items():
-            yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
-
-    def parameters_and_names(self, name_prefix="", expand=True):
-        """The parameters of this cell and, if `expand`, of those in it, each once, with their names."""
-        seen = set()
-        for prefix, cell in self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]:
-            for name, parameter in cell._params.items():
-                if id(parameter) not in seen:
-                    seen.add(id(parameter))
-                    yield f"{prefix}.{name}" if prefix else name, parameter
-
-    def get_parameters(self, expand=True):
-        """The parameters of this cell and, if `expand`, of those in it."""
-        return (parameter for _, parameter in self.parameters_and_names(expand=expand))
-
-    def parameters_dict(self, recurse=True):
-        """The parameters by their own names."""
-        return OrderedDict((parameter.name, parameter) for parameter in self.get_parameters(recurse))
-
-    def trainable_params(self, recurse=True):
-        """The parameters that `require_grad`, as a list."""
-        return [parameter for parameter in self.get_parameters(recurse) if parameter.requires_grad]
-
-    def untrainable_params(self, recurse=True):
-        """The parameters that do not `require_grad`, as a list."""
-        return [parameter for parameter in self.get_parameters(recurse) if not parameter.requires_grad]
-
-    def cells(self):
-        """The cells directly in this one."""
-        return self.name_cells().values()
-
-    def name_cells(self):
-        """The cells directly in this one, by name."""
-        return OrderedDict(self._cells)
-
     # Settings
+
+    def apply(self, fn):
+        """Calls `fn` with the cells in this one, then with this one; returns the cell."""
+        for cell in self.cells():
+            cell.apply(fn)
+        fn(self)
+        return self
 
     def set_train(self, mode=True):
         """Sets `training` in this cell and those in it; returns the cell."""
@@ -159,9 +96,47 @@ class Cell:
             cell.training = mode
         return self
 
-    def set_grad(self, requires_grad=True):
-        """Returns the cell: gradients need no preparation."""
+    def to_float(self, dst_type):
+        """Computes in a dtype of floating point, `float16`, `bfloat16` or `float32`, from now on: inputs and parameters are converted in this cell and those
+        in it. Returns the cell."""
+        core = to_core(dst_type)
+        for _, cell in self.cells_and_names():
+            cell._float = core
         return self
+
+    def _in_float(self, tensor):
+        return adopt(Base.to(tensor, self._float)) if Base.is_floating_point(tensor) else tensor
+
+    def __getattr__(self, name):
+        found = super().__getattr__(name)
+        return found if self._float is None or not isinstance(found, Parameter) else self._in_float(found)
+
+    def add_flags(self, **flags):
+        """Sets attributes, which `get_flags` lists; returns the cell."""
+        for name, value in flags.items():
+            self.__dict__.setdefault("_flags", {})[name] = value
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags):
+        """`add_flags` of this cell and those in it."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict:
+        """What `add_flags` set, by name."""
+        return dict(self.__dict__.get("_flags", {}))
+
+    def init_parameters_data(self, auto_parallel_mode=False) -> dict:
+        """The parameters that were replaced: none, as they have their elements from the beginning."""
+        return {}
+
+    def _unused(self, *args, **kwargs):
+        """Returns the cell: it concerns how MindSpore compiles, or distributes, a network."""
+        return self
+
+    set_grad = set_jit_config = recompute = set_comm_fusion = set_parallel_input_with_inputs = set_broadcast_flag = compile = shard = place = _unused
 
     @property
     def cls_name(self):
@@ -183,7 +158,11 @@ class Cell:
 watch(Cell, "_cells", "_params")
 
 
-def _forget(cell, name):
-    """Takes away what is registered under a name."""
-    for members in (cell.__dict__.get("_params", {}), cell.__dict__.get("_cells", {}), cell.__dict__):
-        members.pop(name, None)
+watch(Cell, "_cells", "_params", "_buffers")
+
+
+class GraphCell(Cell):
+    """A network that was loaded from MindSpore's file of a graph, which opforge does not read."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("mindspore.nn.GraphCell: files of MindSpore's graphs are not read (accepted: cells, with load_checkpoint)")

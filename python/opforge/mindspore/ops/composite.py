@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..gradient import differentiate
+from ..gradient import differentiate, is_differentiable
 from ..parameter import Parameter
 from ..tensor import Tensor
 
@@ -10,9 +10,12 @@ from ..tensor import Tensor
 class GradOperation:
     """Turns a function or cell into the function that gives its gradient.
 
-    The gradient is by the first input; with `get_all` a tuple, by all inputs; with `get_by_list`, by the parameters that are given along
-    with the function (a cell's trainable ones at first); with both, a pair of these. With `sens_param`, the last argument, or the one
-    named `sens`, is the gradient of the result; without, that is all ones.
+    The gradient is by the first input, () if that is no tensor; with `get_all` a tuple, by all inputs that are tensors, zeros for integers
+    and Bool; with `get_by_list`, by the parameters that are given along with the function (a cell's trainable ones at first), zeros for
+    those without `requires_grad`; with both, a pair of these. With `sens_param`, the last argument, or the one named `sens`, is the
+    gradient of the result; without, that is all ones.
+
+    Inputs that are given by name come after the others.
 
     >>> x, sens = Tensor([1.0, 2.0]), Tensor([10.0, 100.0])
     >>> print(GradOperation(sens_param=True)(lambda x: x * x)(x, sens))
@@ -26,16 +29,15 @@ class GradOperation:
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     def __call__(self, fn, weights=None):
-        if weights is not None and not self.get_by_list:
-            raise ValueError("GradOperation: parameters are given, but get_by_list is False")
+        _check_callable("GradOperation", fn)
 
         def gradient(*args, **kwargs):
             args, sens = _take_sens(args, kwargs) if self.sens_param else (args, None)
+            function, args = _by_position(fn, args, kwargs)
             listed = _listed(fn, weights) if self.get_by_list else ()
-            positions = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
-            if not self.get_all:
-                positions = [] if self.get_by_list else positions[:1]
-            _, by_input, by_weight = differentiate(fn, args, kwargs, positions, listed, sens)
+            candidates = range(len(args)) if self.get_all else range(min(len(args), 0 if self.get_by_list else 1))
+            positions = _of_tensors(args, candidates)
+            _, by_input, by_weight = differentiate(function, args, positions, listed, sens)
             by_weight = by_weight[0] if isinstance(weights, Parameter) else by_weight
             if self.get_by_list:
                 return (by_input, by_weight) if self.get_all else by_weight
@@ -47,6 +49,7 @@ class GradOperation:
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """The function that gives the gradient of `fn` by the inputs at `grad_position` (a number, several, or None) and by `weights`.
 
+    Inputs that are no tensors are left out, and parameters without `requires_grad` have zeros. Raises `TypeError` for a position of a tensor of integers or Bool.
     With both, the gradient is a pair. With `has_aux`, only the first result of `fn` is differentiated, and the others are returned too.
     With `return_ids`, each gradient comes with its position or its parameter's name. `sens_param` is as in `GradOperation`.
 
@@ -69,16 +72,23 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     >>> print(value, gradient)
     [1. 8.] [ 3. 12.]
     """
+    _check_callable("grad", fn)
     if grad_position is None and weights is None:
         raise ValueError("grad_position and weights cannot both be None")
-    positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position or ())
+    declared = _positions(grad_position)
     listed = () if weights is None else _listed(fn, weights)
 
     def function(*args, **kwargs):
         args, sens = _take_sens(args, kwargs) if sens_param else (args, None)
+        called, args = _by_position(fn, args, kwargs)
+        for position in declared:
+            if position >= len(args):
+                raise ValueError(f"grad_position {position} (accepted: 0 to {len(args) - 1}, for {len(args)} arguments)")
+        positions = _of_tensors(args, declared)
         for position in positions:
-            _check_position(args, position)
-        value, by_input, by_weight = differentiate(fn, args, kwargs, positions, listed, sens, has_aux)
+            if not is_differentiable(args[position]):
+                raise TypeError(f"grad_position {position}: a tensor of {args[position].dtype} (accepted: of floating point or complex; convert it first)")
+        value, by_input, by_weight = differentiate(called, args, positions, listed, sens, has_aux)
         if return_ids:
             by_input = tuple(zip(positions, by_input))
             by_weight = tuple((weight.name, gradient) for weight, gradient in zip(listed, by_weight))
@@ -91,11 +101,56 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     return function
 
 
+def get_grad(gradients, identifier):
+    """Of what `grad` gave with `return_ids`, the gradient by the input at a position, or by the parameter with that name, or by that parameter itself.
+
+    >>> gradients = grad(lambda x: x ** 3, return_ids=True)(Tensor([1.0, 2.0]))
+    >>> print(get_grad(gradients, 0))
+    [ 3. 12.]
+    """
+    name = identifier.name if isinstance(identifier, Parameter) else identifier
+    if not isinstance(name, (int, str)):
+        raise TypeError(f"get_grad: identifier is a {type(name).__name__} (accepted: a position, a name, a Parameter)")
+    for key, gradient in _pairs(gradients):
+        if type(key) is type(name) and key == name:
+            return gradient
+    raise ValueError(f"get_grad: there is no gradient for {name!r} (accepted: {', '.join(repr(key) for key, _ in _pairs(gradients))})")
+
+
+def _pairs(gradients):
+    """The pairs of an id and a gradient in nested tuples."""
+    if isinstance(gradients, tuple):
+        if len(gradients) == 2 and isinstance(gradients[0], (int, str)):
+            yield gradients
+        else:
+            for item in gradients:
+                yield from _pairs(item)
+
+
+def _check_callable(name, fn):
+    if not callable(fn):
+        raise TypeError(f"{name}: fn is a {type(fn).__name__} (accepted: a function or a Cell)")
+
+
+def _positions(grad_position) -> tuple:
+    positions = (grad_position,) if isinstance(grad_position, int) else grad_position or ()
+    if not isinstance(positions, (tuple, list)) or not all(isinstance(position, int) for position in positions):
+        raise TypeError(f"grad_position is {grad_position!r} (accepted: a number, a tuple of numbers, or None)")
+    if any(position < 0 for position in positions) or len(set(positions)) < len(positions):
+        raise ValueError(f"grad_position is {grad_position!r} (accepted: numbers from 0 on, each once)")
+    return tuple(positions)
+
+
 def _listed(fn, weights):
     """The parameters to differentiate by."""
     if weights is None:
-        return tuple(fn.trainable_params())
-    return (weights,) if isinstance(weights, Parameter) else tuple(weights)
+        return tuple(fn.trainable_params()) if hasattr(fn, "trainable_params") else ()
+    listed = (weights,) if isinstance(weights, Tensor) else weights
+    listed = listed if isinstance(listed, str) else tuple(listed)
+    for item in listed:
+        if not isinstance(item, Tensor):
+            raise TypeError(f"weights: {item!r} (accepted: Parameters, or a tuple or list of them)")
+    return listed
 
 
 def _take_sens(args, kwargs):
@@ -107,8 +162,14 @@ def _take_sens(args, kwargs):
     return args[:-1], args[-1]
 
 
-def _check_position(args, position):
-    if not 0 <= position < len(args):
-        raise ValueError(f"grad_position {position} (accepted: 0 to {len(args) - 1}, for {len(args)} arguments)")
-    if not isinstance(args[position], Tensor):
-        raise TypeError(f"grad_position {position}: argument is a {type(args[position]).__name__} (accepted: a Tensor)")
+def _by_position(fn, args, kwargs):
+    """The function of arguments by position, those that were given by name after the others, and these."""
+    if not kwargs:
+        return fn, args
+    count, names = len(args), list(kwargs)
+    return lambda *given: fn(*given[:count], **dict(zip(names, given[count:]))), (*args, *kwargs.values())
+
+
+def _of_tensors(args, positions) -> list:
+    """Those of the positions where a tensor is."""
+    return [position for position in positions if isinstance(args[position], Tensor)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from ..dtype import Type, to_core
+from ..dtype import TensorType, Type, to_core
 
 
 def shapes(declared, inputs):
@@ -17,8 +17,8 @@ def shapes(declared, inputs):
 def dtypes(declared, inputs):
     """The outputs' dtypes, as opforge's, for inputs of these dtypes, and whether the result is a tuple."""
     value = declared(*inputs) if callable(declared) else declared
-    found, several = _split("out_dtype", value, lambda item: isinstance(item, Type))
-    return [to_core(dtype) for dtype in found], several
+    found, several = _split("out_dtype", value, lambda item: isinstance(item, (Type, TensorType)))
+    return [to_core(dtype.element_type() if isinstance(dtype, TensorType) else dtype) for dtype in found], several
 
 
 def _split(argument, value, is_one):

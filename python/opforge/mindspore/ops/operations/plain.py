@@ -1,0 +1,146 @@
+"""Operators without arguments of their own: functions as objects."""
+
+from __future__ import annotations
+
+from .... import _core
+from ... import operators
+from ...adapters import adapted
+from .. import function
+from ..primitive import Primitive
+
+# The functions that they are.
+_PLAIN = {
+    "ACos": "acos",
+    "Abs": "abs",
+    "Acosh": "acosh",
+    "Add": "add",
+    "AddN": "addn",
+    "Addcdiv": "addcdiv",
+    "Addcmul": "addcmul",
+    "Asin": "asin",
+    "Asinh": "asinh",
+    "Assign": "assign",
+    "AssignAdd": "assign_add",
+    "AssignSub": "assign_sub",
+    "Atan": "atan",
+    "Atan2": "atan2",
+    "Atanh": "atanh",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "Cast": "cast",
+    "Ceil": "ceil",
+    "Cos": "cos",
+    "Cosh": "cosh",
+    "DType": "dtype",
+    "Depend": "depend",
+    "Div": "div",
+    "DivNoNan": "div_no_nan",
+    "Equal": "eq",
+    "Erf": "erf",
+    "Erfc": "erfc",
+    "Erfinv": "erfinv",
+    "Exp": "exp",
+    "ExpandDims": "expand_dims",
+    "Expm1": "expm1",
+    "Eye": "eye",
+    "FastGeLU": "fast_gelu",
+    "Fill": "fill",
+    "FillV2": "full",
+    "Floor": "floor",
+    "FloorDiv": "floor_divide",
+    "FloorMod": "floor_mod",
+    "GatherD": "gather_d",
+    "GatherNd": "gather_nd",
+    "Greater": "gt",
+    "GreaterEqual": "ge",
+    "HSigmoid": "hardsigmoid",
+    "HSwish": "hardswish",
+    "Identity": "identity",
+    "Inv": "inv",
+    "IsFinite": "isfinite",
+    "IsInf": "isinf",
+    "IsNan": "isnan",
+    "Less": "lt",
+    "LessEqual": "le",
+    "Lerp": "lerp",
+    "LinSpace": "linspace",
+    "Log": "log",
+    "Log1p": "log1p",
+    "MaskedFill": "masked_fill",
+    "MaskedSelect": "masked_select",
+    "Maximum": "maximum",
+    "Minimum": "minimum",
+    "Mish": "mish",
+    "Mod": "fmod",
+    "Mul": "mul",
+    "Neg": "neg",
+    "NonZero": "nonzero",
+    "NotEqual": "ne",
+    "PReLU": "prelu",
+    "Pow": "pow",
+    "ReLU": "relu",
+    "ReLU6": "relu6",
+    "Rank": "rank",
+    "Reciprocal": "reciprocal",
+    "Reshape": "reshape",
+    "Rsqrt": "rsqrt",
+    "ScalarToTensor": "scalar_to_tensor",
+    "ScatterNd": "scatter_nd",
+    "SeLU": "selu",
+    "Select": "select",
+    "Shape": "shape",
+    "Sigmoid": "sigmoid",
+    "Sign": "sign",
+    "SiLU": "silu",
+    "Sin": "sin",
+    "Sinh": "sinh",
+    "Size": "size",
+    "Slice": "slice",
+    "Softplus": "softplus",
+    "Softsign": "softsign",
+    "Sqrt": "sqrt",
+    "Square": "square",
+    "SquareSumAll": "square_sum_all",
+    "SquaredDifference": "squared_difference",
+    "Sub": "sub",
+    "Tan": "tan",
+    "Tanh": "tanh",
+    "TensorAdd": "tensor_add",
+    "TensorScatterAdd": "tensor_scatter_add",
+    "TensorScatterSub": "tensor_scatter_sub",
+    "TensorScatterUpdate": "tensor_scatter_update",
+    "TensorShape": "dyn_shape",
+    "Tile": "tile",
+    "Transpose": "transpose",
+    "TupleToArray": "tuple_to_array",
+    "Unique": "unique",
+    "Xdivy": "xdivy",
+    "Xlogy": "xlogy",
+    "Zeros": "zeros",
+}
+# Those whose arguments have other names than the functions', or that compute otherwise.
+_OWN = {
+    "LogicalAnd": lambda x, y: _core.logical_and(x, y),
+    "LogicalNot": lambda input: _core.logical_not(input),
+    "LogicalOr": lambda x, y: _core.logical_or(x, y),
+    "LogicalXor": lambda x, y: _core.logical_xor(x, y),
+    "Ones": lambda shape, dtype=None: _core.ones((shape,) if isinstance(shape, int) else tuple(shape), dtype=dtype),
+    "OnesLike": lambda x: _core.ones_like(x),
+    "RealDiv": operators.real_div,
+    "Range": lambda start, end, step: function.range(start, end, step),
+    "Round": lambda input, decimals=0: _core.round(input, decimals=decimals),
+    "ZerosLike": lambda x: _core.zeros_like(x),
+}
+__all__ = [*_PLAIN, *_OWN]
+
+
+def _define(name, call):
+    members = {"__call__": staticmethod(call), "__doc__": call.__doc__, "__module__": __name__}
+    globals()[name] = type(name, (Primitive,), members)
+
+
+for _name, _function in _PLAIN.items():
+    _define(_name, getattr(function, _function))
+for _name, _function in adapted(_OWN, _core).items():
+    _define(_name, _function)

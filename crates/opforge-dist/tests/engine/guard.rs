@@ -1,13 +1,11 @@
-//! The guard over an engine: what diverges, stops or leaves is an error on every rank, soon.
+//! The guard over the engine of threads: what diverges, stops or leaves is an error on every rank, soon.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use opforge_core::{DType, Result};
-use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Reduction, Settings};
-
-use super::Ranks;
+use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Reduction, Settings, Threads};
 
 /// Short, for ranks that do not come; long enough for those that do.
 const SOON: Duration = Duration::from_millis(300);
@@ -15,7 +13,7 @@ const SOON: Duration = Duration::from_millis(300);
 /// Runs a program under guards, and fails if it takes as long as a test that hangs would.
 fn guarded<T: Send>(ranks: usize, limit: Duration, program: impl Fn(Guard) -> Result<T> + Sync) -> Vec<Result<T>> {
     let begin = Instant::now();
-    let results = Ranks::run(ranks, |engine| program(Guard::new(engine, Settings { limit, ..Settings::default() })));
+    let results = Threads::run(ranks, |engine| program(Guard::new(engine, Settings { limit, ..Settings::default() })));
     assert!(begin.elapsed() < LIMIT, "it took {:?}", begin.elapsed());
     results
 }
@@ -47,7 +45,7 @@ fn what_agrees_runs() {
 
 #[test]
 fn records_may_go_by_another_engine() {
-    let results = Ranks::run(3, |engine| {
+    let results = Threads::run(3, |engine| {
         let data = engine.subgroup(&[0, 1, 2])?;
         let guard = Guard::with_records(data, engine, Settings::default())?;
         crate::common::everything(&guard)?;
@@ -56,7 +54,7 @@ fn records_may_go_by_another_engine() {
     results.into_iter().for_each(|result| result.unwrap());
     let alone =
         |engine: Arc<dyn Engine>| Guard::with_records(engine.subgroup(&[engine.rank()])?, engine, Settings::default());
-    assert!(Ranks::run(2, alone).iter().all(Result::is_err));
+    assert!(Threads::run(2, alone).iter().all(Result::is_err));
 }
 
 #[test]
@@ -146,7 +144,7 @@ fn another_group_is_seen_at_once() {
 #[test]
 fn the_same_place_is_demanded_where_asked_for() {
     for same_place in [false, true] {
-        let results = Ranks::run(2, |engine| {
+        let results = Threads::run(2, |engine| {
             let guard = Guard::new(engine, Settings { same_place, ..Settings::default() });
             match guard.rank() {
                 0 => sum(&guard, &[1.0]),

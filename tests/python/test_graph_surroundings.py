@@ -2,8 +2,12 @@
 
 import collections
 import functools
+import random
+import re
+import threading
 import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -147,3 +151,56 @@ def test_a_function_that_cannot_be_traced_changes_objects_classes_and_modules_on
     once(functools.partial(function, log))
     assert (counter.k, array[0], len(log), len(long_log)) == (1, 1.0, 1, 2001)
     assert (Settings.calls, SPACE.calls) == (calls[0] + 1, calls[1] + 1)
+
+
+class Odd:
+    """Refuses to be compared, tested and asked."""
+
+    def __eq__(self, other):
+        raise RuntimeError("not comparable")
+
+    __hash__ = object.__hash__
+
+    def __bool__(self):
+        raise RuntimeError("no truth")
+
+    @property
+    def value(self):
+        raise RuntimeError("no value")
+
+
+class WithoutCopies(dict):
+    def copy(self):
+        raise RuntimeError("no copies")
+
+
+def _in_itself():
+    values = []
+    values.append(values)
+    return values
+
+
+ANYTHING = [
+    frozenset({1}), (1, [2]), {1}, collections.deque([1], maxlen=3), b"ab", bytearray(b"ab"), range(5), slice(1, 2), ..., NotImplemented, 1j, 10**30, float("nan"),
+    collections.defaultdict(list, {1: [2]}), collections.ChainMap({1: 2}), types.MappingProxyType({1: 2}), WithoutCopies(a=1), Odd(), Odd, int, len, [].append, _in_itself(), list(range(5000)),
+    set(range(5000)), threading.Lock(), threading.local(), weakref.WeakValueDictionary(), functools.lru_cache(len), random.Random(1), re.compile("a"), types.CellType(), memoryview(b"ab"), property(len),
+    np.int64(3), np.array(3.0), np.array([1, "a", None], dtype=object), np.zeros(2, dtype=[("a", "i4")]), np.zeros(1, dtype=[("a", "i4")])[0], np.array(["2020-01-01"], dtype="datetime64[D]"),
+    np.ma.array([1, 2], mask=[0, 1]), np.broadcast_to(np.ones(1), (3,)), np.zeros(0), np.dtype("f4"), np.add, np.random.default_rng(0), torch.ones(2), torch.Size([1]), torch.float32, torch.Generator(), nn.Linear(2, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ANYTHING, ids=lambda value: type(value).__name__)
+def test_anything_may_be_around_a_function(value):
+    class Holding(Counts):
+        def __init__(self):
+            super().__init__()
+            self.value, self.values = value, [value]
+
+    space = types.SimpleNamespace(value=value)
+    functions = [lambda x: (value, x)[1], lambda x, given=value, values=(value,): x, lambda x: (space.value, x)[1], functools.partial(lambda given, x: x, value), Reader(value, lambda given: 1)]
+    for function in functions:
+        compiled = torch.compile(function)
+        assert compiled(ONE).item() == compiled(ONE).item() == 1
+    module = Holding()
+    once(module)
+    assert module.calls == 1

@@ -87,7 +87,7 @@ class Around:
 
     def __init__(self, function, objects=()):
         containers, self._variables, others = surroundings.parts(function, objects)
-        self._containers = [(value, _copied(value)) for value in containers if hasattr(value, "copy")]
+        self._containers = [(value, _copied(value)) for value in containers if not isinstance(value, (tuple, frozenset))]
         # How states of random numbers are asked for and set.
         self._generators = _generators()
         for value in others:
@@ -121,14 +121,17 @@ _NOTHING = object()
 
 
 def _copied(value):
-    """The content of a container, whatever its class makes of copies."""
-    if isinstance(value, dict):
-        return dict(value)
-    return list(value) if isinstance(value, (list, deque)) else set(value) if isinstance(value, set) else value.copy()
+    """The content of a container, or of an array, whatever its class makes of copies."""
+    kind = next((kind for kind in (dict, list, set) if isinstance(value, kind)), list)
+    return value.copy() if _is_array(value) else kind(value)
+
+
+def _is_array(value):
+    return hasattr(value, "tobytes")
 
 
 def _refill(now, before):
-    if not hasattr(now, "clear"):
+    if _is_array(now):
         now[...] = before
         return
     now.clear()
@@ -157,7 +160,7 @@ def _is_same(a, b):
 
 
 def _are_same(now, before):
-    if not hasattr(now, "clear"):
+    if _is_array(now):
         return now.tobytes() == before.tobytes()
     if len(now) != len(before):
         return False

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -13,12 +12,6 @@ RANKS = 4
 # Of f64, whose sums are added up in another order.
 ROUNDING = 1e-9
 FOLDER = pathlib.Path(__file__).parent
-
-
-def is_possible():
-    """Whether there are a launcher and a library of MPI, as `pip install mpich` brings them."""
-    beside = pathlib.Path(sys.executable).parent / "mpiexec"
-    return torch.distributed.is_mpi_available() and (beside.exists() or shutil.which("mpiexec") is not None)
 
 
 def run(file):
@@ -41,10 +34,7 @@ def mean(result, what):
 
 
 def show(folder):
-    """Trains in all ways, prints what they cost, and draws a step of each. Whether the losses are those of one process; also where there is no MPI."""
-    if not is_possible():
-        print("Four processes that learn together need MPI: pip install mpich")
-        return True
+    """Trains in all ways, prints what they cost, and draws a step of each. Whether the losses are those of one process."""
     file, picture = folder / "ranks.json", folder / "ranks.png"
     file.unlink(missing_ok=True)
     results = run(file)

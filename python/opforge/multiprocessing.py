@@ -6,6 +6,7 @@ Tensors are pickled: those of `share_memory_()` arrive as the same memory, other
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
+import sys
 import traceback
 from multiprocessing import *  # noqa: F403
 from multiprocessing import connection  # noqa: F401
@@ -61,8 +62,11 @@ def _run(fn, place, args, errors):
         fn(place, *args)
     except KeyboardInterrupt:
         pass
-    except Exception:
+    except Exception as error:
         errors.put((place, traceback.format_exc()))
+        # Other ranks hear of it, if there are any.
+        if (end := sys.modules.get("opforge.distributed._exit")) is not None:
+            end.tell(error)
         raise SystemExit(1) from None
 
 

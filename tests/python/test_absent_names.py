@@ -10,7 +10,7 @@ import opforge as torch
 ABSENT = {
     NotImplementedError: """
         jit.save jit._get_trace_graph onnx.export fx.CodeGen quantization.quantize_dynamic utils.cpp_extension.load TensorType DeviceObjType _C.Value _C.Graph
-        _C._functorch._add_batch_dim _functorch.vmap._unwrap_batched utils._python_dispatch.TorchDispatchMode distributed.new_subgroups distributed.TCPStore
+        _C._functorch._add_batch_dim _functorch.vmap._unwrap_batched utils._python_dispatch.TorchDispatchMode distributed.new_subgroups
         distributed.fsdp.fully_shard distributed.fsdp.wrap.wrap distributed._tensor.experimental.implicit_replication
         distributed.checkpoint.state_dict.get_state_dict distributed._composable.fsdp.FSDPModule
     """,

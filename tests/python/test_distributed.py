@@ -31,9 +31,12 @@ def test_before_the_beginning():
 
 
 @pytest.mark.parametrize("options, error, text", [
-    (dict(backend="nccl"), ValueError, "CUDA"), (dict(backend="pigeon"), ValueError, "expected mpi"), (dict(store=object()), NotImplementedError, "launcher"),
+    (dict(backend="nccl"), ValueError, "CUDA"), (dict(backend="pigeon"), ValueError, "expected gloo"), (dict(store=dist.HashStore()), ValueError, "rank parameter missing"),
     (dict(timeout=10), TypeError, "timedelta"), (dict(timeout=datetime.timedelta(0)), ValueError, "more than 0"),
-    (dict(world_size=4, rank=0), dist.DistBackendError, "opforge run -n 4"), (dict(world_size=1, rank=3), ValueError, "rank 0 of 1"),
+    (dict(world_size=4, rank=0), ValueError, "MASTER_ADDR expected, but not set"), (dict(world_size=1, rank=3), ValueError, "below world_size=1"),
+    (dict(world_size=4), ValueError, "RANK expected"), (dict(rank=1), ValueError, "WORLD_SIZE expected"), (dict(init_method="http://x"), ValueError, "expected env://"),
+    (dict(init_method="tcp://x", rank=0, world_size=2), ValueError, "port number"), (dict(init_method="tcp://x:1"), ValueError, "rank parameter missing"),
+    (dict(init_method="file://", rank=0, world_size=2), ValueError, "path missing"), (dict(init_method="env://", store=object()), ValueError, "both"),
 ])  # fmt: skip
 def test_worlds_that_cannot_be(options, error, text):
     with pytest.raises(error, match=text):
@@ -42,9 +45,20 @@ def test_worlds_that_cannot_be(options, error, text):
 
 
 def test_launchers_that_are_none_of_mpi(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "2")
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "0"), ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
+        with pytest.raises(ValueError, match=f"environment variable {name} expected"):
+            dist.init_process_group("gloo", init_method="env://", rank=1 if name == "WORLD_SIZE" else -1)
+        monkeypatch.setenv(name, value)
     with pytest.raises(dist.DistBackendError, match="mpiexec -n 2"):
-        dist.init_process_group("gloo", init_method="env://")
+        dist.init_process_group("mpi", init_method="env://")
+
+
+def test_environments_of_one_process(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    monkeypatch.setenv("RANK", "0")
+    dist.init_process_group("gloo")
+    assert dist.get_world_size() == 1
+    dist.destroy_process_group()
 
 
 def test_no_mpi_is_an_error_that_says_what_helps(monkeypatch):
@@ -74,7 +88,7 @@ def test_what_kernels_hide_of_communication():
 
 
 def test_a_world_of_one(world):
-    assert dist.is_initialized() and (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "mpi")
+    assert dist.is_initialized() and (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
     assert dist.get_process_group_ranks() == [0] and dist.group.WORLD.size() == 1 and dist.group.WORLD.rank() == 0
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group("mpi")
@@ -118,13 +132,13 @@ def test_results_need_memory_that_can_be_written(world):
 def test_examples():
     from opforge import sbp
     from opforge._global import convert, placement
-    from opforge.distributed import _collectives, _state, device_mesh
+    from opforge.distributed import _collectives, _state, _store, device_mesh
     from opforge.distributed.nn import functional
     from opforge.distributed.optim import zero_redundancy_optimizer
     from opforge.distributed.tensor import parallel
     from opforge.nn.parallel import distributed
 
-    for module in _collectives, _state, functional, zero_redundancy_optimizer, distributed, sbp, convert, placement, device_mesh, parallel:
+    for module in _collectives, _state, _store, functional, zero_redundancy_optimizer, distributed, sbp, convert, placement, device_mesh, parallel:
         result = doctest.testmod(module)
         assert result.attempted and not result.failed
 

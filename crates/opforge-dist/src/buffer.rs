@@ -117,6 +117,11 @@ impl Buffer {
         }
     }
 
+    /// Whether the memory is someone else's, who may use it again when a call is done.
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(self._owner, Owner::Lent { .. })
+    }
+
     /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len

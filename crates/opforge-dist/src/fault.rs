@@ -74,6 +74,11 @@ pub enum Fault {
         /// What the library says.
         message: String,
     },
+    /// Ranks that could not be connected.
+    Network {
+        /// Which, where, and why.
+        message: String,
+    },
     /// A communication library that is missing or cannot be used.
     Unavailable {
         /// What was looked for, where, and what helps.
@@ -120,7 +125,7 @@ impl fmt::Display for Fault {
             Fault::Panicked { rank, message } => write!(f, "rank {rank} panicked: {message}"),
             Fault::TimedOut { call, waited } => write!(f, "{call} was not done within {waited:?}"),
             Fault::Library { function, class, message } => write!(f, "{function} failed (class {class}): {message}"),
-            Fault::Unavailable { message } => f.write_str(message),
+            Fault::Network { message } | Fault::Unavailable { message } => f.write_str(message),
         }
     }
 }

@@ -6,7 +6,7 @@
 //!  global        tensors of all ranks: operators on the parts that each has
 //!    boxing      Sbp, Placement -> Plan (pure data) -> its execution on parts
 //!      guard     agreement before every collective, limits, who left and who failed
-//!        engine  all-reduce, all-gather, .. on buffers:   threads of one process | MPI | (NCCL is to come)
+//!        engine  all-reduce, all-gather, .. on buffers:   threads of one process | sockets | MPI | (NCCL is to come)
 //! ```
 //!
 //! # Example
@@ -40,8 +40,8 @@ pub use boxing::{Change, Costs, Groups, Link, Plan, Step};
 pub use buffer::Buffer;
 pub use distribution::{Distribution, Region};
 pub use engine::{
-    Call, Collective, Collectives, Engine, LIMIT, Mpi, MpiEngine, Place, Poll, Progress, Reduction, Request,
-    ThreadEngine, Threads,
+    Call, Collective, Collectives, Engine, LIMIT, Meeting, MessageEngine, Mpi, MpiEngine, Place, Poll, Progress,
+    Reduction, Request, Sockets, Threads,
 };
 pub use fault::Fault;
 pub use guard::{Guard, Settings};

@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 
 from .finder import TorchFinder
+from .spawned import inherit
 
 __all__ = ["TorchImportedError", "install"]
 
@@ -24,7 +25,7 @@ class TorchImportedError(ImportError):
 
 
 def install() -> None:
-    """Has `import torch` give opforge from now on. A second call changes nothing.
+    """Has `import torch` give opforge from now on, in processes that `multiprocessing` starts too. A second call changes nothing.
 
     Raises TorchImportedError if PyTorch itself has been imported.
     """
@@ -35,6 +36,7 @@ def install() -> None:
             "opforge.as_torch: PyTorch is imported already; import opforge.as_torch before torch and whatever imports it", name="torch"
         )
     sys.meta_path.insert(0, TorchFinder())
+    inherit()
 
 
 install()

@@ -79,6 +79,10 @@ class _AliasLoader(importlib.abc.Loader):
     def is_package(self, fullname):
         return hasattr(sys.modules[self._name], "__path__")
 
+    def get_code(self, fullname):
+        """What `python -m` runs."""
+        return _find(self._name).loader.get_code(self._name)
+
 
 class TorchDistribution(importlib.metadata.Distribution):
     """The metadata of an installed package "torch"."""

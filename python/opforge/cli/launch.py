@@ -1,4 +1,4 @@
-"""Starting a program as several processes, by the launcher of an MPI."""
+"""Starting a program as several processes: by the launcher of an MPI, or without."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import sys
 import tempfile
 import traceback
 
+from . import ranks
+
 # Variables by which launchers number their processes, and PyTorch's names for them.
 _RANK = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 _SIZE = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -20,24 +22,36 @@ _FIRST_ERROR = "OPFORGE_FIRST_ERROR"
 
 
 def find_launcher():
-    """The `mpiexec` beside the interpreter, or the one on PATH. Raises FileNotFoundError where there is none."""
+    """The `mpiexec` beside the interpreter, or the one on PATH; None where there is none."""
     beside = pathlib.Path(sys.executable).parent / "mpiexec"
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
-    if found is None:
-        raise FileNotFoundError(f"run: there is no mpiexec beside {sys.executable} or on PATH: pip install mpich")
-    return found
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
 
 
-def launch(processes, arguments) -> int:
-    """Runs `opforge run` with these arguments in so many processes; the launcher's exit status, which is that of the first that failed. What ended that one is said last,
-    since errors that it caused elsewhere may have been shown before its own."""
-    command = [find_launcher(), "-n", str(processes), sys.executable, "-m", "opforge", "run", *arguments]
+def launch(processes, arguments, backend=None) -> int:
+    """Runs `opforge run` with these arguments in so many processes; the exit status of the first that failed. What ended that one is said last, since errors that it
+    caused elsewhere may have been shown before its own. `backend` is `"mpi"` or `"gloo"`; by default MPI where there are its launcher and a library. Raises
+    FileNotFoundError for MPI without a launcher."""
+    command = [sys.executable, "-m", "opforge", "run", *arguments]
     with tempfile.TemporaryDirectory() as folder:
         first = pathlib.Path(folder) / "first"
-        status = _wait(subprocess.Popen(command, env=os.environ | {_FIRST_ERROR: str(first)}))
-        if status and first.exists():
-            print(f"opforge run: {first.read_text()}", file=sys.stderr)
+        note = {_FIRST_ERROR: str(first)}
+        if _is_by_mpi(backend):
+            status, how = _wait(subprocess.Popen([find_launcher(), "-n", str(processes), *command], env=os.environ | note)), None
+        else:
+            port = ranks.free_port()
+            of_ranks = [note | ranks.variables(rank, processes, "127.0.0.1", port) for rank in range(processes)]
+            status, how = ranks.run(command, of_ranks)
+        if status and (how or first.exists()):
+            print(f"opforge run: {how or first.read_text()}", file=sys.stderr)
     return status
+
+
+def _is_by_mpi(backend):
+    from .. import _core
+
+    if backend == "mpi" and find_launcher() is None:
+        raise FileNotFoundError(f"run: there is no mpiexec beside {sys.executable} or on PATH: pip install mpich, or --backend gloo, which needs none")
+    return backend == "mpi" or (backend is None and find_launcher() is not None and _core._ProcessGroup.is_mpi_found())
 
 
 def _wait(child) -> int:

@@ -8,15 +8,17 @@ import runpy
 import sys
 
 _DESCRIPTION = """Runs a Python program in which `import torch` means opforge, in the packages that it imports too: what `import opforge.as_torch` at its
-top would do. Processes that it forks are of the same kind; in new interpreters that it spawns torch is what is installed there, unless the
-program itself imports opforge.as_torch. With -n the program runs in several
-processes, which opforge.distributed connects; RANK, WORLD_SIZE and LOCAL_RANK are set. The exit status is that of the first that fails."""
+top would do. So do processes that it starts by multiprocessing. With -n the program runs in several processes, which opforge.distributed connects; RANK,
+WORLD_SIZE and LOCAL_RANK are set. The exit status is that of the first that fails."""
 
 
 def add_to(commands) -> None:
     """The command's arguments."""
     parser = commands.add_parser("run", help="run a PyTorch program on opforge", description=_DESCRIPTION)
-    parser.add_argument("-n", dest="processes", type=int, metavar="PROCESSES", help="run PROCESSES processes, by the mpiexec of MPI (pip install mpich)")
+    parser.add_argument("-n", dest="processes", type=int, metavar="PROCESSES", help="run PROCESSES processes")
+    parser.add_argument(
+        "--backend", choices=["gloo", "mpi"], help="with -n, what connects the processes: sockets (gloo) or MPI (pip install mpich); by default MPI where it is found"
+    )
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file, a folder with a __main__.py, or a module")
     parser.add_argument("arguments", metavar="..", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -55,4 +57,4 @@ def _run_several(args, launch) -> int:
 
     if args.processes < 1:
         raise UsageError(f"run: -n {args.processes}, expected at least 1")
-    return launch(args.processes, [*(["-m"] if args.module else []), args.program, *args.arguments])
+    return launch(args.processes, [*(["-m"] if args.module else []), args.program, *args.arguments], args.backend)

@@ -21,5 +21,5 @@ class Backend(str):
 
     @classmethod
     def register_backend(cls, name, func, extended_api=False, devices=None):
-        """There is one transport, MPI: a NotImplementedError."""
-        raise NotImplementedError(f"torch.distributed.Backend.register_backend: {name}: opforge's process groups use MPI")
+        """There are two transports, sockets and MPI: a NotImplementedError."""
+        raise NotImplementedError(f"torch.distributed.Backend.register_backend: {name}: opforge's process groups use sockets or MPI")

@@ -14,11 +14,11 @@ class DistBackendError(DistError):
 
 
 class DistNetworkError(DistError):
-    """A connection that failed. MPI's failures are DistBackendError."""
+    """A connection that could not be made: a port that is taken, a rank 0 that is not reached. MPI's failures are DistBackendError."""
 
 
 class DistStoreError(DistError):
-    """A store that failed. There are no stores: processes find each other through MPI's launcher."""
+    """A store in which a key did not appear within the timeout, or which others did not join."""
 
 
 for _error in (DistError, DistBackendError, DistNetworkError, DistStoreError):

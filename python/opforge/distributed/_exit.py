@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import multiprocessing
 import os
 import sys
 import time
@@ -18,31 +19,49 @@ _GRACE = 1.0
 
 
 @functools.cache
-def watch():
-    """Watches how the interpreter ends; once."""
+def watch(process):
+    """Watches how a process ends; once."""
     sys.excepthook = functools.partial(_failed, sys.excepthook)
-    _world.process = os.getpid()
+    _world.process = process
     atexit.register(_leave)
+    if multiprocessing.parent_process() is not None:
+        # Forked ones call nothing that was registered.
+        from multiprocessing.util import Finalize
+
+        Finalize(None, _leave, exitpriority=0)
 
 
 def _failed(show, kind, error, traceback):
     """An exception that ends the program: it is shown, then the other ranks are told, so that they do not wait."""
     show(kind, error, traceback)
     sys.stderr.flush()
-    group = _world.group
-    if group is not None and not _world.is_failing and os.getpid() == _world.process:
-        _world.is_failing = True
-        group._core.abort(f"{kind.__name__}: {error}"[:300])
+    if tell(error):
         with contextlib.suppress(KeyboardInterrupt):
             time.sleep(_GRACE)
+
+
+def tell(error) -> bool:
+    """Tells the other ranks what ends this one, unless they know; whether there are any."""
+    group, is_known = _world.group, _world.is_failing
     _world.is_failing = True
+    if group is None or is_known or os.getpid() != _world.process:
+        return False
+    group._core.abort(f"{type(error).__name__}: {error}"[:300])
+    return True
+
+
+def _is_failure(error):
+    return error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
 
 
 def _leave():
-    """Leaves with all ranks and ends MPI. After an error MPI is left as it is: the launcher ends the other processes when this one ends."""
+    """Leaves with all ranks, and ends MPI. After an error MPI is left as it is: the launcher ends the other processes when this one ends."""
     if os.getpid() != _world.process:
         return
     _core._ProcessGroup.stop()
+    # Processes of multiprocessing end while what they raised is on its way.
+    if _is_failure(error := sys.exc_info()[1]):
+        tell(error)
     if _world.is_failing:
         return
     group, first = _world.group, _world.first

@@ -1,4 +1,4 @@
-"""Process groups: the world of processes that MPI's launcher started, and parts of it."""
+"""Process groups: the world of a program's processes, and parts of it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import os
 import sys
 
 from .. import _core
+from . import _rendezvous
+from ._backend import Backend
 from ._errors import DistBackendError
 
-DEFAULT_TIMEOUT = datetime.timedelta(seconds=10)
+# How long ranks wait for each other. Connections tell when a process has ended, so that only one that is stuck is waited for as long as PyTorch does.
+DEFAULT_TIMEOUT, TIMEOUT_OF_SOCKETS = datetime.timedelta(seconds=10), datetime.timedelta(minutes=30)
+# How long processes are waited for at the beginning, where no timeout is given.
+_MEETING = datetime.timedelta(minutes=5)
 _NOT_INITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
 # Variables by which launchers of MPI programs number their processes.
 _LAUNCHED = "PMI_RANK PMI_SIZE PMIX_RANK OMPI_COMM_WORLD_RANK MPI_LOCALRANKID"
@@ -19,8 +24,8 @@ _BACKENDS = {None, "mpi", "gloo", "undefined", "cpu:mpi", "cpu:gloo"}
 class ProcessGroup:
     """Some of the program's processes, which make collective calls together. `new_group` makes them, and `init_process_group` the one of all."""
 
-    def __init__(self, core, ranks, name):
-        self._core, self._ranks, self._name = core, list(ranks), name
+    def __init__(self, core, ranks, name, backend):
+        self._core, self._ranks, self._name, self._backend = core, list(ranks), name, backend
 
     def rank(self):
         """This process's number within the group."""
@@ -31,8 +36,8 @@ class ProcessGroup:
         return self._core.size()
 
     def name(self):
-        """The engine's name: `"mpi"`."""
-        return "mpi"
+        """The transport's name: `"gloo"` or `"mpi"`."""
+        return self._backend
 
     @property
     def group_name(self):
@@ -92,13 +97,13 @@ def check_backend(name, backend):
     if given in _BACKENDS:
         return
     if "nccl" in given:
-        raise ValueError(f"{name}: backend='{backend}' moves tensors between CUDA devices, and this build has none (accepted: mpi, gloo)")
-    raise ValueError(f"{name}: backend='{backend}', expected mpi (or gloo, a name for the same)")
+        raise ValueError(f"{name}: backend='{backend}' moves tensors between CUDA devices, and ranks hold them in main memory (accepted: gloo, mpi)")
+    raise ValueError(f"{name}: backend='{backend}', expected gloo or mpi")
 
 
-def seconds(name, timeout) -> float:
+def seconds(name, timeout, default=DEFAULT_TIMEOUT) -> float:
     """A limit in seconds."""
-    timeout = DEFAULT_TIMEOUT if timeout is None else timeout
+    timeout = default if timeout is None else timeout
     if not isinstance(timeout, datetime.timedelta):
         raise TypeError(f"{name}: timeout must be a datetime.timedelta, not {type(timeout).__name__}")
     if timeout <= datetime.timedelta(0):
@@ -106,42 +111,63 @@ def seconds(name, timeout) -> float:
     return timeout.total_seconds()
 
 
-def _check_started(world_size):
-    """Refuses programs that were started as several processes by other means, each of which would be alone."""
-    if is_launched():
-        return
-    intended = world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE") or 1)
-    if intended > 1:
-        raise DistBackendError(
-            f"init_process_group: a world of {intended} processes, but no MPI launcher started this one: "
-            f"opforge run -n {intended} {sys.argv[0]}, or mpiexec -n {intended} python {sys.argv[0]} (pip install mpich)"
-        )
-
-
-def _make(world_size, limit):
-    """The world: of MPI, or of this process alone where no launcher started it and it asks for no more or there is no MPI."""
-    if not is_launched() and (world_size == 1 or not _core._ProcessGroup.is_mpi_found()):
-        return _core._ProcessGroup("threads", limit)
+def _of_mpi(limit):
     made = _core._ProcessGroup("mpi", limit)
     _world.first = _world.first or made
     return made
 
 
+def _connected(meeting, timeout):
+    """The world of processes that meet by themselves."""
+    limit, patience = (seconds("init_process_group", timeout, default) for default in (TIMEOUT_OF_SOCKETS, _MEETING))
+    made = _core._ProcessGroup.connected(meeting.rank, meeting.size, limit, patience, meeting.find, meeting.tell)
+    meeting.end()
+    return made
+
+
+def _make(backend, timeout, meeting):
+    """The world: of MPI where its launcher started this process, of those that meet, or of this process alone."""
+    limit = seconds("init_process_group", timeout)
+    if is_launched():
+        return _of_mpi(limit)
+    if meeting is None:
+        is_asked_for = "gloo" not in (backend or "") and _core._ProcessGroup.is_mpi_found()
+        return _of_mpi(limit) if is_asked_for else _core._ProcessGroup("threads", limit)
+    if meeting.size == 1:
+        return _core._ProcessGroup("threads", limit)
+    if "mpi" in (backend or ""):
+        program = f"-n {meeting.size}", sys.argv[0]
+        raise DistBackendError(
+            f"init_process_group: a world of {meeting.size} processes by MPI, but no MPI launcher started this one: "
+            f"opforge run {' '.join(program)}, or mpiexec {program[0]} python {program[1]} (pip install mpich); backend='gloo' needs none"
+        )
+    return _connected(meeting, timeout)
+
+
 def init_process_group(
     backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None, device_id=None, _ranks=None
 ):
-    """Begins the group of all processes that `mpiexec` or `opforge run -n` started; without a launcher, that of this process alone.
+    """Begins the group of all processes of a program. All call it.
 
-    `backend` is `"mpi"`; `"gloo"` is a name for the same. `timeout` is how long a rank waits for others before it is an error, 10 s by default.
-    Ranks are the launcher's: `world_size` and `rank` must agree with it where they are given, and `init_method` is not needed.
+    Where MPI's launcher started the process (`mpiexec`, `opforge run -n 4`), it is MPI's world, and `world_size` and `rank` must agree with it where they are
+    given. Else processes are connected by TCP. Each says its `rank` and the `world_size`, or the environment does (RANK, WORLD_SIZE), and they find each other by
 
-    Raises ValueError for other backends, or numbers that contradict the launcher's, or a second call; DistBackendError if MPI cannot be used;
-    DistError if ranks do not come.
+    - `init_method="env://"`, the default: MASTER_ADDR and MASTER_PORT say where rank 0 listens;
+    - `"tcp://127.0.0.1:29500"`: rank 0 listens there;
+    - `"file:///shared/name"`: in a file that all can reach, which is removed once they are connected;
+    - `store`: a `TCPStore`, `FileStore` or another.
+
+    A process that says nothing is a world of one. `backend` is `"gloo"` (sockets) or `"mpi"`; under MPI's launcher both are MPI. `timeout` is how long a rank
+    waits for others before it is an error: by default 10 s with MPI, else 30 minutes, and 5 for the first meeting; a process that ends is an error of the others
+    at once.
+
+    Raises ValueError for other backends, what is missing in the environment, numbers that contradict each other or the launcher's, or a second call;
+    DistNetworkError if rank 0 cannot listen or be reached; DistBackendError if MPI cannot be used; DistError if ranks do not come.
 
     >>> import opforge.distributed as dist
     >>> dist.init_process_group("gloo", world_size=1, rank=0)
-    >>> dist.get_world_size()
-    1
+    >>> dist.get_backend(), dist.get_world_size()
+    ('gloo', 1)
     >>> dist.destroy_process_group()
     """
     from ._exit import watch
@@ -149,23 +175,22 @@ def init_process_group(
     if _world.group is not None:
         raise ValueError("trying to initialize the default process group twice!")
     check_backend("init_process_group", backend)
-    if store is not None:
-        raise NotImplementedError("init_process_group: store: processes find each other through MPI's launcher, without a store")
+    backend = None if backend is None else str(backend).lower()
     world_size, rank = -1 if world_size is None else world_size, -1 if rank is None else rank
-    limit = seconds("init_process_group", timeout)
-    _check_started(world_size)
-    core = _make(world_size, limit)
+    meeting = None if is_launched() else _rendezvous.meeting(init_method, rank, world_size, store)
+    core = _make(backend, timeout, meeting)
     if world_size not in (-1, core.size()) or rank not in (-1, core.rank()):
         given = f"rank={rank}, world_size={world_size}"
         raise ValueError(f"init_process_group: {given}, but the launcher made this process rank {core.rank()} of {core.size()}")
-    _world.group = ProcessGroup(core, range(core.size()), group_name or "default_pg")
+    name = "mpi" if "mpi" in (backend or core.name()) else "gloo"
+    _world.group = ProcessGroup(core, range(core.size()), group_name or "default_pg", name)
     _world.groups = {_world.group._name: _world.group}
-    watch()
+    watch(os.getpid())
 
 
 def destroy_process_group(group=None):
-    """Ends a group, or all: then every rank calls it, and calls under way are waited for. Raises ValueError without `init_process_group`; DistError
-    if ranks call something else or do not come."""
+    """Ends a group, or all: then every rank calls it, and calls under way are waited for. Ranks that do not come are an error with MPI; else the process
+    leaves without them after the timeout. Raises ValueError without `init_process_group`; DistError if ranks call something else."""
     found = resolve(group)
     if found is None:
         return
@@ -210,11 +235,19 @@ def get_world_size(group=None) -> int:
 
 
 def get_backend(group=None) -> str:
-    """The engine's name, `"mpi"`. Raises ValueError before `init_process_group`, or for a group that this process is not in."""
+    """The transport's name, `"gloo"` or `"mpi"`. Raises ValueError before `init_process_group`, or for a group that this process is not in."""
     found = resolve(group)
     if found is None:
         raise ValueError("Invalid process group specified")
     return found.name()
+
+
+def get_default_backend_for_device(device) -> str:
+    """The name of the transport that PyTorch would take for tensors of a device: `"gloo"` for the CPU. Raises ValueError for devices without one."""
+    kind = _core.device(device).type
+    if kind not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]
 
 
 def get_process_group_ranks(group=None) -> list[int]:
@@ -269,6 +302,6 @@ def new_group(
     _world.count += 1
     if world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
-    made = ProcessGroup(world._core.subgroup(members), members, str(_world.count))
+    made = ProcessGroup(world._core.subgroup(members), members, str(_world.count), world.name())
     _world.groups[made._name] = made
     return made

@@ -3,9 +3,11 @@
 mod call;
 mod check;
 mod collectives;
+mod messages;
 mod mpi;
 mod reduce;
 mod request;
+mod sockets;
 mod threads;
 
 use std::fmt::Debug;
@@ -17,11 +19,13 @@ use opforge_core::{DeviceLocation, Error, Result};
 pub use call::{Call, Collective, Place, Reduction};
 pub(crate) use check::{MAX_TAG, check, position};
 pub use collectives::Collectives;
+pub use messages::MessageEngine;
 pub use mpi::{Mpi, MpiEngine};
 pub(crate) use reduce::reduce;
 pub use request::{LIMIT, Poll, Progress, Request};
 pub(crate) use request::{back_off, deadline};
-pub use threads::{ThreadEngine, Threads};
+pub use sockets::{Meeting, Sockets};
+pub use threads::Threads;
 
 /// What moves bytes between the ranks of a group. All ranks of a group make the same collective calls in the same order; an engine by itself does
 /// not check that ([`crate::Guard`] does).

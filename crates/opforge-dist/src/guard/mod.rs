@@ -104,17 +104,33 @@ impl Guard {
     /// # Errors
     /// Ranks that make a call instead, or do not come.
     pub fn close(&self) -> Result<()> {
-        let world: Vec<usize> = (0..self.shared.world.size()).collect();
-        let entry = Entry::leaving(&self.shared, Fingerprint::named("close", &world), world.into());
-        self.agree(entry)
+        self.end(self.leave()?)
     }
 
-    /// Waits until all members of an entry have come.
-    fn agree(&self, entry: Entry) -> Result<()> {
-        let limit = self.shared.settings.limit;
-        let request = Request::new(entry.text(), Guarded::start(self.shared.clone(), entry)?);
-        // The request ends by itself at the limit, with a better error.
-        request.wait(limit.saturating_mul(2)).map(drop)
+    /// Begins to leave, as [`Guard::close`] does: the request is done when all ranks leave.
+    ///
+    /// # Errors
+    /// This rank has failed or left earlier. The request has the errors of [`Guard::close`].
+    ///
+    /// ```
+    /// use opforge_dist::{Engine, Guard, LIMIT, Settings, Threads};
+    ///
+    /// let ranks = Threads::run(2, |engine| Guard::new(engine, Settings::default()).leave()?.wait(LIMIT));
+    /// assert!(ranks.iter().all(Result::is_ok));
+    /// ```
+    pub fn leave(&self) -> Result<Request> {
+        let world: Vec<usize> = (0..self.shared.world.size()).collect();
+        self.agree(Entry::leaving(&self.shared, Fingerprint::named("close", &world), world.into()))
+    }
+
+    /// Begins to agree with all members of an entry.
+    fn agree(&self, entry: Entry) -> Result<Request> {
+        Ok(Request::new(entry.text(), Guarded::start(self.shared.clone(), entry)?))
+    }
+
+    /// Waits until all members have come. The request ends by itself at the limit, with a better error than that of who waits.
+    fn end(&self, agreement: Request) -> Result<()> {
+        agreement.wait(self.shared.settings.limit.saturating_mul(2)).map(drop)
     }
 
     /// The largest tag of a guard's messages; the others are for their data, and for records.
@@ -151,7 +167,7 @@ impl Engine for Guard {
     fn subgroup(&self, ranks: &[usize]) -> Result<Arc<dyn Engine>> {
         position(self, ranks)?;
         let members: Arc<[usize]> = ranks.iter().map(|&rank| self.members[rank]).collect();
-        self.agree(Entry::bare(&self.shared, Fingerprint::named("subgroup", &members), members.clone()))?;
+        self.end(self.agree(Entry::bare(&self.shared, Fingerprint::named("subgroup", &members), members.clone()))?)?;
         let inner = self.inner.subgroup(ranks)?;
         Ok(Arc::new(Guard { shared: self.shared.clone(), inner, members, calls: AtomicU64::new(0) }))
     }

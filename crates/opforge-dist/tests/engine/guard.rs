@@ -1,11 +1,13 @@
-//! The guard over the engine of threads: what diverges, stops or leaves is an error on every rank, soon.
+//! The guard over an engine: what diverges, stops or leaves is an error on every rank, soon.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use opforge_core::{DType, Result};
-use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Reduction, Settings, Threads};
+use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Reduction, Settings};
+
+use super::Ranks;
 
 /// Short, for ranks that do not come; long enough for those that do.
 const SOON: Duration = Duration::from_millis(300);
@@ -13,7 +15,7 @@ const SOON: Duration = Duration::from_millis(300);
 /// Runs a program under guards, and fails if it takes as long as a test that hangs would.
 fn guarded<T: Send>(ranks: usize, limit: Duration, program: impl Fn(Guard) -> Result<T> + Sync) -> Vec<Result<T>> {
     let begin = Instant::now();
-    let results = Threads::run(ranks, |engine| program(Guard::new(engine, Settings { limit, ..Settings::default() })));
+    let results = Ranks::run(ranks, |engine| program(Guard::new(engine, Settings { limit, ..Settings::default() })));
     assert!(begin.elapsed() < LIMIT, "it took {:?}", begin.elapsed());
     results
 }
@@ -45,7 +47,7 @@ fn what_agrees_runs() {
 
 #[test]
 fn records_may_go_by_another_engine() {
-    let results = Threads::run(3, |engine| {
+    let results = Ranks::run(3, |engine| {
         let data = engine.subgroup(&[0, 1, 2])?;
         let guard = Guard::with_records(data, engine, Settings::default())?;
         crate::common::everything(&guard)?;
@@ -54,7 +56,7 @@ fn records_may_go_by_another_engine() {
     results.into_iter().for_each(|result| result.unwrap());
     let alone =
         |engine: Arc<dyn Engine>| Guard::with_records(engine.subgroup(&[engine.rank()])?, engine, Settings::default());
-    assert!(Threads::run(2, alone).iter().all(Result::is_err));
+    assert!(Ranks::run(2, alone).iter().all(Result::is_err));
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn another_group_is_seen_at_once() {
 #[test]
 fn the_same_place_is_demanded_where_asked_for() {
     for same_place in [false, true] {
-        let results = Threads::run(2, |engine| {
+        let results = Ranks::run(2, |engine| {
             let guard = Guard::new(engine, Settings { same_place, ..Settings::default() });
             match guard.rank() {
                 0 => sum(&guard, &[1.0]),

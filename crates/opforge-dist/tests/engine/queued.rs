@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 
 use opforge::{DType, Device, Result, Tensor, functional as f};
 use opforge_dist::global::{World, from_part, part_of, redistribute};
-use opforge_dist::{Distribution, Engine, Fault, Guard, LIMIT, Settings, Threads};
+use opforge_dist::{Distribution, Engine, Fault, Guard, LIMIT, Settings};
+
+use super::Ranks;
 
 const PARTIAL: &str = "cpu[0, 1] [P(sum)]";
 const WHOLE: &str = "cpu[0, 1] [B]";
 
 /// Runs a program on each of two ranks.
 fn on<T: Send>(program: impl Fn(usize) -> Result<T> + Sync) -> Vec<Result<T>> {
-    Threads::run(2, |engine| {
+    Ranks::run(2, |engine| {
         let guard = Guard::new(engine, Settings::default());
         let rank = guard.rank();
         World::new(Arc::new(guard)).run(|| program(rank))

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opforge::{DType, Error, Result, Shape, Tensor};
-use opforge_dist::{Buffer, Call, Collective, Engine, Mpi, Place, Reduction};
+use opforge_dist::{Buffer, Call, Collective, Engine, Meeting, Mpi, Place, Reduction, Sockets};
 use pyo3::prelude::*;
 
 use super::memory::{self, Lent};
 use super::progress;
 use super::request::PyCollectiveRequest;
+use super::signals::{Signals, interruptible};
 use super::world::{self, World};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
@@ -32,6 +33,12 @@ struct Plan<'a> {
 }
 
 impl PyProcessGroup {
+    /// The group of all processes of a world, which is that of global tensors from now on.
+    fn of(world: World) -> Self {
+        world.enter();
+        PyProcessGroup { world: Arc::new(world), part: None }
+    }
+
     fn engine(&self) -> &dyn Engine {
         self.part.as_deref().unwrap_or(&*self.world.guard)
     }
@@ -56,6 +63,12 @@ impl PyProcessGroup {
         let (slot, result) = front_end::called(begin).or_raise(py)?;
         Ok(PyCollectiveRequest::new(self.world.clone(), slot, name, result))
     }
+}
+
+fn seconds(py: Python<'_>, limit: f64) -> PyResult<Duration> {
+    let accepted = "a positive number of seconds";
+    Duration::try_from_secs_f64(limit)
+        .map_err(|_| raise(py, &Error::value("init_process_group", "timeout", limit, accepted)))
 }
 
 /// A call's buffer, and the tensor whose memory it is.
@@ -109,21 +122,46 @@ fn reduction(py: Python<'_>, op: &'static str, name: &str, dtype: DType) -> PyRe
 
 #[pymethods]
 impl PyProcessGroup {
-    /// The group of all processes, by `"mpi"`; or of this one alone, by `"threads"`, which needs no MPI. `limit` is how long ranks wait for others.
+    /// The group of all processes that MPI's launcher started, by `"mpi"`; or of this one alone, by `"threads"`. `limit` is how long ranks wait for others.
     #[new]
     fn new(py: Python<'_>, engine: &str, limit: f64) -> PyResult<Self> {
-        let limit = Duration::try_from_secs_f64(limit).map_err(|_| {
-            raise(py, &Error::value("init_process_group", "timeout", limit, "a positive number of seconds"))
-        })?;
+        let limit = seconds(py, limit)?;
         let make = || match engine {
             "mpi" => World::of_mpi(limit),
             "threads" => World::alone(limit),
             other => Err(Error::value("init_process_group", "engine", other, "mpi, threads")),
         };
         Mpi::look_in(py.import("sys")?.getattr("prefix")?.extract()?);
-        let world = py.detach(make).or_raise(py)?;
-        world.enter();
-        Ok(PyProcessGroup { world: Arc::new(world), part: None })
+        py.detach(make).or_raise(py).map(Self::of)
+    }
+
+    /// The group of `size` processes that are connected by sockets, within `patience` seconds. Rank 0 listens where `find` says, and tells the port to `tell`;
+    /// others ask `find` where rank 0 is until they have reached it: `"node0:29500"`, or None as long as that is not known.
+    #[staticmethod]
+    fn connected(
+        py: Python<'_>,
+        rank: usize,
+        size: usize,
+        limit: f64,
+        patience: f64,
+        find: Py<PyAny>,
+        tell: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let (limit, patience) = (seconds(py, limit)?, seconds(py, patience)?);
+        let find = || Python::attach(|py| find.call0(py)?.extract::<Option<String>>(py)).map_err(Error::wrap);
+        let signals = Signals::default();
+        let engine = py.detach(|| {
+            let meeting = Meeting { rank, ranks: size, limit: patience, go_on: &|| signals.check() };
+            if rank > 0 {
+                return meeting.join(&find);
+            }
+            let listener = Sockets::listen(&find()?.unwrap_or_default())?;
+            let port = listener.local_addr()?.port();
+            Python::attach(|py| tell.call1(py, (port,))).map_err(Error::wrap)?;
+            meeting.host(listener)
+        });
+        signals.raise()?;
+        Ok(Self::of(World::of(engine.or_raise(py)?, limit)))
     }
 
     /// Whether an MPI library is found; the interpreter's environment is looked into too.
@@ -135,11 +173,12 @@ impl PyProcessGroup {
 
     /// A group of some of this group's ranks, which all call it and no others.
     fn subgroup(&self, py: Python<'_>, ranks: Vec<usize>) -> PyResult<Self> {
-        let make = || {
-            world::settle();
-            self.engine().subgroup(&ranks)
+        py.detach(world::settle);
+        let engine = self.part.clone().unwrap_or_else(|| self.world.guard.clone());
+        let part = match engine.takes_any_thread() {
+            true => interruptible(py, move || engine.subgroup(&ranks))?,
+            false => py.detach(|| engine.subgroup(&ranks)).or_raise(py)?,
         };
-        let part = py.detach(make).or_raise(py)?;
         Ok(PyProcessGroup { world: self.world.clone(), part: Some(part) })
     }
 
@@ -153,9 +192,16 @@ impl PyProcessGroup {
         self.engine().size()
     }
 
+    /// The engine's name.
+    fn name(&self) -> &'static str {
+        self.engine().name()
+    }
+
     /// MPI's version and file; what there is without MPI.
     fn describe(&self) -> String {
-        self.world.mpi.map_or_else(|| "one process, without MPI".to_owned(), Mpi::describe)
+        let ranks = self.world.guard.size();
+        let without = || if ranks == 1 { "one process".to_owned() } else { format!("{ranks} processes over TCP") };
+        self.world.mpi.map_or_else(without, Mpi::describe)
     }
 
     /// Refuses tensors that a call cannot read, or cannot write where it is their result.
@@ -280,7 +326,10 @@ impl PyProcessGroup {
 
     /// Waits for all calls of the world that are under way, and leaves together with all its ranks.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.world.close()).or_raise(py)
+        let signals = Signals::default();
+        let closed = py.detach(|| self.world.close(&|| signals.check()));
+        signals.raise()?;
+        closed.or_raise(py)
     }
 
     /// Ends the thread that lets calls go on, for good: before the interpreter ends, whose libraries it uses.

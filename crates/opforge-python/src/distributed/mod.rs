@@ -7,6 +7,7 @@ mod memory;
 mod planner;
 mod progress;
 mod request;
+mod signals;
 mod world;
 
 pub use fault::class_of_fault;

@@ -7,12 +7,9 @@ use opforge::Tensor;
 use opforge_dist::Fault;
 use pyo3::prelude::*;
 
-use super::world::{Slot, State, World, lock};
+use super::world::{PATIENCE, Slot, State, World, lock};
 use crate::error::{OrRaise, raise};
 use crate::tensor::PyTensor;
-
-/// How long a waiting thread goes without looking for signals.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A collective or a message under way. It goes on while somebody waits for it, or for another call of the same world; by itself once it is released.
 #[pyclass(name = "_CollectiveRequest", module = "opforge._core", frozen)]
@@ -42,7 +39,7 @@ impl PyCollectiveRequest {
 
 #[pymethods]
 impl PyCollectiveRequest {
-    /// Lets the call go on by itself from now on, in a thread that all worlds share, where MPI takes calls from any thread.
+    /// Lets the call go on by itself from now on, in a thread that all worlds share, where the engine takes calls from any thread.
     fn release(&self, py: Python<'_>) {
         py.detach(|| self.world.release());
     }

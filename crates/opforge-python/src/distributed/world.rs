@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use opforge::{Error, Result};
-use opforge_dist::{Costs, Fault, Groups, Guard, Mpi, Request, Settings, Threads, global};
+use opforge_dist::{Costs, Engine, Fault, Groups, Guard, Mpi, Request, Settings, Threads, global};
 
 use super::progress;
 use crate::front_end;
+
+/// How long a waiting thread goes without looking for signals.
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A call under way, or its end.
 pub type Slot = Arc<Mutex<State>>;
@@ -48,21 +51,19 @@ impl World {
     /// All processes that MPI's launcher started.
     pub fn of_mpi(limit: Duration) -> Result<Self> {
         let mpi = Mpi::start()?;
-        let guard = Guard::new(mpi.world_within(limit)?, Settings { limit, ..Settings::default() });
-        Ok(World {
-            guard: Arc::new(guard),
-            mpi: Some(mpi),
-            limit,
-            running: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-        })
+        Ok(World { mpi: Some(mpi), ..Self::of(mpi.world_within(limit)?, limit) })
     }
 
     /// This process alone, without MPI.
     pub fn alone(limit: Duration) -> Result<Self> {
         let engine = Threads::group(1).into_iter().next().ok_or_else(|| Error::msg("a group without a rank"))?;
-        let guard = Guard::new(engine, Settings { limit, ..Settings::default() });
-        Ok(World { guard: Arc::new(guard), mpi: None, limit, running: Mutex::default(), waiting: AtomicUsize::new(0) })
+        Ok(Self::of(engine, limit))
+    }
+
+    /// The ranks of an engine without MPI.
+    pub fn of(engine: Arc<dyn Engine>, limit: Duration) -> Self {
+        let guard = Arc::new(Guard::new(engine, Settings { limit, ..Settings::default() }));
+        World { guard, mpi: None, limit, running: Mutex::default(), waiting: AtomicUsize::new(0) }
     }
 
     /// Holds a call until it is over, whether somebody waits for it or not.
@@ -108,7 +109,7 @@ impl World {
 
     /// Lets the calls under way go on by themselves, where any thread may use the engine.
     pub fn release(self: &Arc<Self>) {
-        if self.mpi.is_some_and(Mpi::takes_any_thread) && !self.is_idle() {
+        if self.guard.takes_any_thread() && !self.is_idle() {
             progress::drive(self);
         }
     }
@@ -116,20 +117,22 @@ impl World {
     /// Lets calls go on until this one is over, or `until`; whether it is over.
     pub fn wait_until(&self, slot: &Slot, until: Instant) -> bool {
         let _waiting = Waiting::new(&self.waiting);
-        let mut round = 0u32;
+        let (mut round, mut known) = (0u32, self.guard.news());
         loop {
+            let news = self.guard.news();
             if lock(slot).poll() {
                 self.forget(slot);
                 return true;
             }
-            // The others are looked at now and then.
-            if round % 64 == 63 {
+            // The others are looked at with all that arrives, or now and then where the engine does not tell.
+            if news != known || round % 64 == 63 {
                 self.advance();
+                known = news;
             }
             if Instant::now() >= until {
                 return false;
             }
-            back_off(round);
+            self.guard.pause(news, round, until);
             round = round.saturating_add(1);
         }
     }
@@ -140,20 +143,37 @@ impl World {
         global::World::set(Some(global::World::of_front_end(groups, Costs::default(), front_end::caller)));
     }
 
-    /// Waits for all calls, then leaves together with all ranks.
-    pub fn close(&self) -> Result<()> {
+    /// Waits for all calls, then leaves together with all ranks; each as long as `go_on` says so. What is connected by sockets leaves alone after the limit,
+    /// if others still do something of their own: what it has sent arrives all the same.
+    pub fn close(&self, go_on: &dyn Fn() -> bool) -> Result<()> {
         settle();
         global::World::set(None);
-        let until = Instant::now() + self.limit;
-        let mut round = 0;
-        while self.advance() > 0 {
-            if Instant::now() >= until {
-                return Err(Fault::TimedOut { call: "destroy_process_group".into(), waited: self.limit }.into());
+        let (begun, mut round) = (Instant::now(), 0);
+        let timed_out =
+            || Err(Fault::TimedOut { call: "destroy_process_group".into(), waited: begun.elapsed() }.into());
+        loop {
+            let news = self.guard.news();
+            if self.advance() == 0 {
+                break;
             }
-            back_off(round);
+            if begun.elapsed() >= self.limit || !go_on() {
+                return timed_out();
+            }
+            self.guard.pause(news, round, Instant::now() + PATIENCE);
             round = round.saturating_add(1);
         }
-        self.guard.close()
+        let mut leaving = self.guard.leave()?;
+        loop {
+            match leaving.wait_until(Instant::now() + PATIENCE) {
+                Ok(true) => return Ok(()),
+                Ok(false) if go_on() => {}
+                Ok(false) => return timed_out(),
+                Err(error) if self.mpi.is_none() && matches!(Fault::of(&error), Some(Fault::Missing { .. })) => {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
@@ -187,13 +207,4 @@ impl Drop for Waiting<'_> {
 /// The state of a call.
 pub fn lock(slot: &Slot) -> std::sync::MutexGuard<'_, State> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// First awake, then letting others run, then asleep for moments.
-fn back_off(round: u32) {
-    match round {
-        0..200 => std::hint::spin_loop(),
-        200..20_000 => std::thread::yield_now(),
-        _ => std::thread::sleep(Duration::from_micros(100)),
-    }
 }

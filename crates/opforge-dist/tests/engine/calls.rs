@@ -1,14 +1,18 @@
-//! The engine of threads.
+//! What engines do.
 
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use opforge_core::{DType, Error};
-use opforge_dist::{Buffer, Collectives, Engine, Fault, LIMIT, Reduction, Threads};
+use opforge_core::{DType, DeviceLocation, Error};
+use opforge_dist::{Buffer, Collectives, Engine, Fault, LIMIT, Reduction};
+
+use super::Ranks;
 
 #[test]
 fn every_call_in_every_dtype() {
     for ranks in 1..=4 {
-        for result in Threads::run(ranks, |engine| crate::common::everything(&*engine)) {
+        for result in Ranks::run(ranks, |engine| crate::common::everything(&*engine)) {
             result.unwrap_or_else(|error| panic!("{ranks} ranks: {error}"));
         }
     }
@@ -19,12 +23,12 @@ fn every_call_in_every_dtype() {
 fn results_do_not_depend_on_timing() {
     let values = [1e8f32, 1.0, -1e8, 0.25];
     let sum = |late: usize| {
-        let program = |engine: std::sync::Arc<dyn Engine>| {
+        let program = |engine: Arc<dyn Engine>| {
             std::thread::sleep(Duration::from_millis(if engine.rank() == late { 20 } else { 0 }));
             let mine = Buffer::of(&[values[engine.rank()]])?;
             Ok(engine.all_reduce(mine, DType::F32, Reduction::Sum)?.wait(LIMIT)?.to_vec::<f32>()?[0].to_bits())
         };
-        Threads::run(4, program).into_iter().map(Result::unwrap).collect::<Vec<u32>>()
+        Ranks::run(4, program).into_iter().map(Result::unwrap).collect::<Vec<u32>>()
     };
     let expected = (((values[0] + values[1]) + values[2]) + values[3]).to_bits();
     for late in 0..4 {
@@ -35,7 +39,7 @@ fn results_do_not_depend_on_timing() {
 #[test]
 fn a_rank_that_returns_or_panics_is_an_error_at_the_others() {
     let begin = Instant::now();
-    let results = Threads::run(3, |engine| match engine.rank() {
+    let results = Ranks::run(3, |engine| match engine.rank() {
         0 => Ok(()),
         1 => panic!("out of luck"),
         _ => engine.barrier()?.wait(LIMIT).map(drop),
@@ -49,7 +53,7 @@ fn a_rank_that_returns_or_panics_is_an_error_at_the_others() {
 
 #[test]
 fn a_wait_ends_at_its_limit() {
-    let results = Threads::run(2, |engine| {
+    let results = Ranks::run(2, |engine| {
         if engine.rank() == 0 {
             let error = engine.barrier()?.wait(Duration::from_millis(30)).err();
             // The other rank has not left yet: it waits for this message.
@@ -65,10 +69,30 @@ fn a_wait_ends_at_its_limit() {
 
 #[test]
 fn messages_of_another_length_are_errors() {
-    let results = Threads::run(2, |engine| match engine.rank() {
+    let results = Ranks::run(2, |engine| match engine.rank() {
         0 => engine.send(Buffer::of(&[1u8, 2])?, DType::U8, 1, 0)?.wait(LIMIT).map(drop),
         _ => engine.receive(3, DType::U8, 0, 0)?.wait(LIMIT).map(drop),
     });
     let error = results[1].as_ref().unwrap_err().to_string();
     assert!(error.contains("2 bytes") && error.contains("3 bytes"), "{error}");
+}
+
+#[test]
+fn lent_memory_may_be_written_when_a_call_is_done() {
+    const LEN: usize = 100_000;
+    let results = Ranks::run(2, |engine| {
+        if engine.rank() == 1 {
+            engine.receive(0, DType::U8, 0, 1)?.wait(LIMIT)?;
+            return engine.receive(LEN, DType::U8, 0, 0)?.wait(LIMIT)?.to_vec::<u8>();
+        }
+        let address = NonNull::from(vec![1u8; LEN].leak()).cast::<u8>();
+        // SAFETY: the memory is initialised, lives forever, and is not used until the buffer is dropped, with the request.
+        let lent = unsafe { Buffer::from_raw(address, LEN, DeviceLocation::Cpu, Arc::new(())) };
+        engine.send(lent, DType::U8, 1, 0)?.wait(LIMIT)?;
+        // SAFETY: as many bytes are there; the request is done.
+        unsafe { address.write_bytes(2, LEN) };
+        engine.send(Buffer::empty(), DType::U8, 1, 1)?.wait(LIMIT)?;
+        Ok(Vec::new())
+    });
+    assert_eq!(results[1].as_ref().unwrap(), &vec![1; LEN]);
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use opforge_core::{DType, Meta, Result};
-use opforge_cpu::index::{Combine, OnMax, gather, index_add, index_select, scatter};
+use opforge_cpu::index::{Combine, Special, gather, index_add, index_select, scatter};
 use opforge_runtime::HostKernel;
 
 const F32: DType = DType::F32;
-const ERROR: OnMax = OnMax::Error;
+const ERROR: Special = Special::None;
 
 /// Prints the least and median time of a run, and the rate at which it moves `bytes`.
 fn report(

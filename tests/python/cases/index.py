@@ -91,6 +91,7 @@ CASES = [
     case("gather_as", lambda x, dim, i, sparse_grad: np.take_along_axis(x, i, dim), X, 0, PLACES, sparse_grad=True),
     case("gather", lambda x, dim, i: np.take_along_axis(x, i, dim), X, 1, PLACES[:, :2].repeat(2, 0)[:3]),
     case("take_along_dim", lambda x, i, dim: np.take_along_axis(x, i, dim), X, PLACES, dim=0),
+    case("take_along_dim", lambda x, i, dim: np.take_along_axis(x, i, dim), X, PLACES - 3, dim=0),
     case("take_along_dim", lambda x, i: x.ravel()[i], X, np.array([11, 0])),
     case("take", np.take, X, np.array([[11, 0], [-1, 5]])),
     case("index_select", lambda x, dim, i: np.take(x, i, dim), X, 0, ROWS),

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};
 use opforge_runtime::HostKernel;
-use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
-use super::plan::{CHUNK, copy_run};
+use super::plan::{CHUNK, copy_run, share};
+use super::row::{BLOCK, CopyRow};
+use super::run::SHORT_RUN;
 use super::{Axis, Nest, Plan, Shared, check_output, far};
-
-/// Bytes of a row from which on its parts are written in order.
-const SHORT: usize = 512;
 
 enum Cat {
     /// Row by row.
@@ -43,76 +41,91 @@ impl HostKernel for Cat {
     }
 }
 
-/// Rows of the output that are made of a run of each input: written in order, since a row whose parts come one input after the other is fetched from
-/// memory for each.
+/// Rows of the output that are made of a run of each input. Blocks of them are written one after the other, since a row whose parts come one input
+/// after the other is fetched from memory for each.
 struct Rows {
     count: usize,
-    /// Bytes of the output from row to row.
+    /// Bytes of the output from row to row, and of a row.
     step: isize,
+    bytes: usize,
     runs: Vec<Run>,
 }
 
 /// An input's part of each row.
 struct Run {
     bytes: usize,
-    /// Bytes of the input from row to row.
-    step: isize,
+    /// Bytes from row to row: of the input, and of the output.
+    step: [isize; 2],
     /// Where in the output the first row's part begins, in bytes.
     offset: usize,
+    /// How short ones are copied.
+    short: Option<CopyRow>,
 }
 
 impl Rows {
-    /// The rows, if all parts have the same. Short ones are fetched once in any case, long ones copied as well input by input.
+    /// The rows, if all parts have the same. Long ones are copied as well input by input.
     fn new<'a>(parts: impl Iterator<Item = (&'a Meta, &'a Meta, usize)>) -> Option<Rows> {
         let (mut loops, mut runs) = (None, Vec::new());
         for (input, part, offset) in parts {
             let (mut nest, size) = (Nest::new(input, part), part.dtype.size_in_bytes());
             let run = nest.axes.last().copied().filter(|axis| axis.step == [size as isize; 2]);
             nest.axes.truncate(nest.axes.len() - usize::from(run.is_some()));
-            let &[Axis { len, step: [from, to] }] = nest.axes.as_slice() else { return None };
+            let &[axis @ Axis { len, step: [_, to] }] = nest.axes.as_slice() else { return None };
             if input.elem_count() == 0 || *loops.get_or_insert((len, to)) != (len, to) {
                 return None;
             }
-            runs.push(Run { bytes: run.map_or(1, |run| run.len) * size, step: from, offset });
+            let bytes = run.map_or(1, |run| run.len) * size;
+            let short = (bytes <= SHORT_RUN).then(|| CopyRow::new(&axis, bytes));
+            runs.push(Run { bytes, step: axis.step, offset, short });
         }
         let (count, step) = loops?;
-        (SHORT..=CHUNK).contains(&step.unsigned_abs()).then_some(Rows { count, step, runs })
+        let bytes = runs.iter().map(|run| run.bytes).sum();
+        (step.unsigned_abs() <= CHUNK).then_some(Rows { count, step, bytes, runs })
     }
 
     /// Nanoseconds on one core.
     fn cost(&self) -> u64 {
-        5 + (self.count * self.bytes() / 8) as u64
-    }
-
-    /// Bytes of a row.
-    fn bytes(&self) -> usize {
-        self.runs.iter().map(|run| run.bytes).sum()
+        5 + (self.count * self.bytes / 8) as u64
     }
 
     /// # Safety
     /// As [`HostKernel::run`].
     unsafe fn run(&self, inputs: &[*const u8], output: *mut u8) {
         let (inputs, output): (SmallVec<[_; 8]>, _) = (inputs.iter().copied().map(Shared).collect(), Shared(output));
-        let bytes = self.bytes();
-        let grain = if self.count * bytes < 2 * CHUNK { self.count } else { (CHUNK / bytes).max(1) };
-        let is_far = self.count * bytes >= far::FAR;
-        parallel_for(self.count, grain, |rows| {
-            for row in rows {
+        let block = (BLOCK / self.bytes).max(1);
+        let is_far = self.count * self.bytes >= far::FAR;
+        share(self.count, self.bytes, |rows| {
+            for first in rows.clone().step_by(block) {
+                let count = block.min(rows.end - first);
                 for (run, input) in self.runs.iter().zip(&inputs) {
-                    let row = row as isize;
-                    // SAFETY: the row is the input's and the output's, which no other thread writes.
-                    unsafe {
-                        let from = input.get().offset(row * run.step);
-                        let to = output.get().add(run.offset).offset(row * self.step);
-                        match is_far && run.bytes >= far::RUN {
-                            true => far::copy(from, to, run.bytes),
-                            false => copy_run(from, to, run.bytes),
-                        }
-                    }
+                    let to = output.get().wrapping_offset(first as isize * self.step).wrapping_add(run.offset);
+                    // SAFETY: the rows are the input's and the output's, which no other thread writes.
+                    unsafe { run.copy(input.get().offset(first as isize * run.step[0]), to, count, is_far) };
                 }
             }
             far::finish();
         });
+    }
+}
+
+impl Run {
+    /// Copies the parts of some rows.
+    ///
+    /// # Safety
+    /// Both sides are valid for so many rows.
+    #[inline(always)]
+    unsafe fn copy(&self, from: *const u8, to: *mut u8, count: usize, is_far: bool) {
+        let row = Axis { len: count, step: self.step };
+        // SAFETY: both sides have `count` runs at these steps, and are different tensors.
+        unsafe {
+            if let Some(short) = self.short {
+                return short.run(from, to, row);
+            }
+            let copy = if is_far && self.bytes >= far::RUN { far::copy } else { copy_run };
+            for i in 0..count as isize {
+                copy(from.offset(i * row.step[0]), to.offset(i * row.step[1]), self.bytes);
+            }
+        }
     }
 }
 
@@ -150,7 +163,9 @@ pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Re
             format!("length {start} in dim {axis}"),
         ));
     }
-    let parts = || places.iter().map(|(input, place, offset)| (Plan::new(input, place, &[]), *offset)).collect();
+    let bytes = output.elem_count() * output.dtype.size_in_bytes();
+    let part = |input: &Meta, place: &Meta| Plan::new(input, place, &[]).within(bytes);
+    let parts = || places.iter().map(|(input, place, offset)| (part(input, place), *offset)).collect();
     let rows = Rows::new(places.iter().map(|(input, place, offset)| (*input, place, *offset)));
     Ok(Arc::new(rows.map_or_else(|| Cat::Parts(parts()), Cat::Rows)))
 }

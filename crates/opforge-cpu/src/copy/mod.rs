@@ -6,6 +6,7 @@ mod far;
 mod nest;
 mod plan;
 mod row;
+pub(crate) mod run;
 pub(crate) mod tile;
 mod transpose;
 mod triangle;

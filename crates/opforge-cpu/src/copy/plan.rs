@@ -1,10 +1,13 @@
 //! How to copy between two layouts, decided from their strides.
 
+use std::ops::Range;
+
 use opforge_core::Meta;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
 use super::far;
-use super::row::{self, CopyRow};
+use super::row::{self, CopyRow, Rows};
+use super::run::SHORT_RUN;
 use super::transpose::Transpose;
 
 use super::{Axis, Nest, byte_steps};
@@ -12,26 +15,25 @@ use super::{Axis, Nest, byte_steps};
 /// Bytes that a thread moves at a time; less than twice as much is not worth sharing.
 pub(super) const CHUNK: usize = 256 << 10;
 
-/// Bytes of a row of elements that are moved at a time.
-const LONG_ROW: usize = 512 << 10;
-
 /// A transposed axis of at most this many elements, which fills no tile, is a loop around the other one.
 const THIN: usize = 4;
+
+/// A row of at most this many elements is a loop around that of the rows.
+const SHORT_ROW: usize = 8;
 
 /// Rows of one element that are filled rather than transposed have this many bytes at least.
 const FILLED: usize = 64;
 
-/// Rows of at most this many bytes are moved as single elements where their length is that of one.
+/// Runs of at most this many bytes are transposed as single elements where they are as long as one.
 const WIDEST_ELEMENT: usize = 16;
-
-/// The longest runs that [`share_short`] copies.
-const SHORT_RUN: usize = 64;
 
 /// How to copy between two layouts, decided from their strides.
 pub(crate) struct Plan {
     /// Where the loops start, from the input's and the output's pointers: an axis that is walked backwards starts at its end.
     start: [isize; 2],
     bytes: usize,
+    /// Whether what is written goes past the caches.
+    is_far: bool,
     loops: Loops,
 }
 
@@ -44,13 +46,8 @@ enum Loops {
         nest: Nest<2>,
         bytes: usize,
     },
-    /// Rows of single elements, of `size` bytes each.
-    Rows {
-        nest: Nest<2>,
-        row: Axis<2>,
-        size: usize,
-        copy: CopyRow,
-    },
+    /// Rows of short runs, or of single elements.
+    Rows(Rows),
     /// Contiguous along one axis here, along another there.
     Transpose(Transpose),
 }
@@ -59,34 +56,26 @@ impl Plan {
     /// The plan for equal shapes and dtypes, the input mirrored along `flipped`.
     pub fn new(input: &Meta, output: &Meta, flipped: &[usize]) -> Self {
         let size = input.dtype.size_in_bytes();
-        let bytes = input.elem_count() * size;
-        if bytes == 0 {
-            return Plan { start: [0; 2], bytes, loops: Loops::Empty };
-        }
-        let mut start = [0; 2];
-        if flipped.is_empty() {
-            let loops = Loops::new(Nest::new(input, output), size, bytes, &mut start);
-            return Plan { start, bytes, loops };
-        }
-        let axes = input.dims().iter().zip(byte_steps(input).zip(byte_steps(output))).enumerate();
-        let axes = axes.map(|(axis, (&len, (src, dst)))| {
-            if !flipped.contains(&axis) {
-                return Axis { len, step: [src, dst] };
-            }
-            start[0] += (len - 1) as isize * src;
-            Axis { len, step: [-src, dst] }
-        });
-        let nest = Nest::collapse(axes);
-        let loops = Loops::new(nest, size, bytes, &mut start);
-        Plan { start, bytes, loops }
+        let (bytes, mut start) = (input.elem_count() * size, [0; 2]);
+        let loops = match bytes {
+            0 => Loops::Empty,
+            _ if flipped.is_empty() => Loops::new(Nest::new(input, output), size, bytes, &mut start),
+            _ => Loops::new(mirrored(input, output, flipped, &mut start), size, bytes, &mut start),
+        };
+        Plan { start, bytes, is_far: bytes >= far::FAR, loops }
+    }
+
+    /// The plan for a part of an output of so many bytes.
+    pub fn within(self, bytes: usize) -> Self {
+        Plan { is_far: bytes >= far::FAR, ..self }
     }
 
     /// Nanoseconds on one core.
     pub fn cost(&self) -> u64 {
-        let per_ns = match self.loops {
+        let per_ns = match &self.loops {
             Loops::Empty | Loops::Flat => 16,
             Loops::Runs { .. } | Loops::Transpose(_) => 8,
-            Loops::Rows { .. } => 2,
+            Loops::Rows(rows) => rows.copy.bytes().clamp(2, 8),
         };
         5 + (self.bytes / per_ns) as u64
     }
@@ -103,39 +92,32 @@ impl Plan {
         unsafe {
             match &self.loops {
                 Loops::Empty => {}
-                Loops::Flat => copy_flat(src, dst, self.bytes),
-                Loops::Runs { nest, bytes } if *bytes <= SHORT_RUN => share_short(nest, *bytes, src, dst),
-                Loops::Runs { nest, bytes } if *bytes >= far::RUN && self.bytes >= far::FAR => {
+                Loops::Flat => copy_flat(src, dst, self.bytes, self.is_far),
+                Loops::Runs { nest, bytes } => {
+                    let copy = if self.is_far && *bytes >= far::RUN { far::copy } else { copy_run };
                     let (src, dst) = (Shared(src), Shared(dst));
-                    parallel_for(nest.count(), (CHUNK / bytes).max(1), |range| {
-                        nest.for_each(range, |[s, d]| far::copy(src.get().offset(s), dst.get().offset(d), *bytes));
+                    share(nest.count(), *bytes, |range| {
+                        nest.for_each(range, |[s, d]| copy(src.get().offset(s), dst.get().offset(d), *bytes));
                         far::finish();
                     });
                 }
-                Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
-                    copy_run(src, dst, *bytes);
-                }),
-                Loops::Rows { nest, row, size, copy } if row.len * size > LONG_ROW => {
-                    let (src, dst) = (Shared(src), Shared(dst));
-                    let most = LONG_ROW / size;
-                    let parts = row.len.div_ceil(most);
-                    parallel_for(nest.count() * parts, 1, |range| {
-                        nest.for_each_part(parts, range, |offset, part| {
-                            let first = part * most;
-                            let at = |t: usize| offset[t] + first as isize * row.step[t];
-                            let row = Axis { len: most.min(row.len - first), ..*row };
-                            copy(src.get().offset(at(0)), dst.get().offset(at(1)), row);
-                        });
-                    });
-                }
-                Loops::Rows { nest, row, copy, .. } => {
-                    let bytes = row.len * row.step[1].unsigned_abs();
-                    share(nest, bytes, src, dst, |src, dst| copy(src, dst, *row));
-                }
+                Loops::Rows(rows) => rows.run(src, dst),
                 Loops::Transpose(t) => t.run(src, dst),
             }
         }
     }
+}
+
+/// The loops over two layouts of equal shape, the first read backwards along `flipped`: from `start` on, which is moved to the ends there.
+fn mirrored(input: &Meta, output: &Meta, flipped: &[usize], start: &mut [isize; 2]) -> Nest<2> {
+    let axes = input.dims().iter().zip(byte_steps(input).zip(byte_steps(output))).enumerate();
+    Nest::collapse(axes.map(|(axis, (&len, (src, dst)))| {
+        if !flipped.contains(&axis) {
+            return Axis { len, step: [src, dst] };
+        }
+        start[0] += (len - 1) as isize * src;
+        Axis { len, step: [-src, dst] }
+    }))
 }
 
 impl Loops {
@@ -147,34 +129,45 @@ impl Loops {
             if run == bytes {
                 return Loops::Flat;
             }
-            if run > WIDEST_ELEMENT || !run.is_power_of_two() {
+            if run > SHORT_RUN {
                 nest.axes.iter_mut().for_each(|axis| *axis = forwards(*axis, start));
                 return Loops::Runs { nest, bytes: run };
             }
             (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
         }
-        let unit = size as isize;
-        if let Some(copy) = nest.axes.last().and_then(|rows| row::mirrored(&row, rows, size))
-            && let Some(rows) = nest.axes.pop()
+        if size <= WIDEST_ELEMENT
+            && size.is_power_of_two()
+            && let Some(loops) = Loops::of_elements(&mut nest, row, size, start)
         {
-            return Loops::Rows { nest, row: rows, size: size * row.len, copy };
+            return loops;
+        }
+        let around = nest.axes.last().is_some_and(|rows| row.len <= SHORT_ROW && row.len < rows.len).then_some(row);
+        let row = if around.is_some() { nest.axes.pop().unwrap_or(row) } else { row };
+        Loops::Rows(Rows::new(nest, around, row, CopyRow::new(&row, size)))
+    }
+
+    /// The loops around rows of elements that are mirrored, repeated or transposed.
+    fn of_elements(nest: &mut Nest<2>, row: Axis<2>, size: usize, start: &mut [isize; 2]) -> Option<Self> {
+        let unit = size as isize;
+        let rows =
+            |nest: &mut Nest<2>, around, row, copy| Loops::Rows(Rows::new(std::mem::take(nest), around, row, copy));
+        if let Some(copy) = nest.axes.last().and_then(|rows| row::mirrored(&row, rows, size)) {
+            let long = nest.axes.pop()?;
+            return Some(rows(nest, None, long, copy));
         }
         // A long row of one element is filled.
         let fills = row.step[0] == 0 && row.len * size >= FILLED;
         let is_column = |a: &Axis<2>| row.step[1] == unit && a.step[0].abs() == unit;
-        if let Some(i) = nest.axes.iter().position(is_column).filter(|_| !fills) {
-            let column = forwards(nest.axes.remove(i), start);
-            if let Some(copy) = row::repeated(&row, &column, size) {
-                return Loops::Rows { nest, row: column, size, copy };
-            }
-            if column.len > THIN && row.len > THIN {
-                return Loops::Transpose(Transpose::new(nest, column, row, size));
-            }
-            let (thin, long) = if row.len <= THIN { (row, column) } else { (column, row) };
-            nest.axes.push(thin);
-            row = long;
+        let column = nest.axes.iter().position(is_column).filter(|_| !fills)?;
+        let column = forwards(nest.axes.remove(column), start);
+        if let Some(copy) = row::repeated(&row, &column, size) {
+            return Some(rows(nest, None, column, copy));
         }
-        Loops::Rows { nest, row, size, copy: row::copy(&row, size) }
+        if column.len > THIN && row.len > THIN {
+            return Some(Loops::Transpose(Transpose::new(std::mem::take(nest), column, row, size)));
+        }
+        let (thin, long) = if row.len <= THIN { (row, column) } else { (column, row) };
+        Some(rows(nest, Some(thin), long, CopyRow::new(&long, size)))
     }
 }
 
@@ -208,18 +201,9 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-/// Runs `step` with the addresses of every step of a nest, on several threads when the steps, of `bytes` each, are enough.
-///
-/// # Safety
-/// The pointers are valid for all of the nest's offsets, and steps may run at once.
+/// Shares `count` steps, of `bytes` each, among threads where they are enough.
 #[inline(always)]
-unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step: impl Fn(*const u8, *mut u8) + Sync) {
-    let count = nest.count();
-    let (src, dst) = (Shared(src), Shared(dst));
-    let work = |range| {
-        // SAFETY: offsets are the nest's, for all of which the pointers are valid; steps write disjoint places.
-        nest.for_each(range, |[s, d]| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
-    };
+pub(super) fn share(count: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
     let chunks = count.saturating_mul(bytes) / CHUNK;
     if chunks < 2 {
         return work(0..count);
@@ -231,49 +215,18 @@ unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step
 /// # Safety
 /// As [`copy_run`].
 #[inline]
-unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
+unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize, is_far: bool) {
     if bytes < 2 * CHUNK || src == dst {
         // SAFETY: the run is as `copy_run` asks: apart, or one and the same.
         return unsafe { copy_run(src, dst, bytes) };
     }
     let (src, dst) = (Shared(src), Shared(dst));
     parallel_for(bytes, CHUNK, |range| {
-        let copy = if bytes >= far::FAR { far::copy } else { copy_run };
+        let copy = if is_far { far::copy } else { copy_run };
         // SAFETY: the ranges are disjoint parts of the run, whose sides are apart.
         unsafe { copy(src.get().add(range.start), dst.get().add(range.start), range.len()) };
         far::finish();
     });
-}
-
-/// [`share`] of runs of 1 to [`SHORT_RUN`] bytes, each copied by two loads, which overlap where there are fewer bytes than they hold: a call of the C
-/// library's function takes longer.
-///
-/// # Safety
-/// As [`share`], of runs that are apart or the same.
-unsafe fn share_short(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8) {
-    /// # Safety
-    /// As the outer function, of at least `N` and at most `2 * N` bytes.
-    unsafe fn by_two<const N: usize>(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8) {
-        // SAFETY: both ends of a run hold `N` bytes. All is read before anything is written, so that both sides may be the same.
-        unsafe {
-            share(nest, bytes, src, dst, |src, dst| {
-                let (first, last) = (src.cast::<[u8; N]>().read(), src.add(bytes - N).cast::<[u8; N]>().read());
-                dst.cast::<[u8; N]>().write(first);
-                dst.add(bytes - N).cast::<[u8; N]>().write(last);
-            });
-        }
-    }
-    // SAFETY: the arm's number of bytes fits the runs.
-    unsafe {
-        match bytes {
-            33.. => by_two::<32>(nest, bytes, src, dst),
-            17..=32 => by_two::<16>(nest, bytes, src, dst),
-            9..=16 => by_two::<8>(nest, bytes, src, dst),
-            5..=8 => by_two::<4>(nest, bytes, src, dst),
-            3..=4 => by_two::<2>(nest, bytes, src, dst),
-            _ => by_two::<1>(nest, bytes, src, dst),
-        }
-    }
 }
 
 /// Copies bytes. Long runs to addresses of another alignment go in pieces: from 4 KiB on the C library leaves them to an instruction (`rep movsb`)

@@ -9,14 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opforge_core::{DType, Error, IntDType, Meta, Result};
 use opforge_runtime::parallel::parallel_for;
 
-use super::{Indices, OnMax};
+use super::{Indices, Special};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// An index that stands for nothing.
 pub(super) const SKIP: usize = usize::MAX;
-/// An index below zero; beyond any axis.
-const NEGATIVE: usize = usize::MAX - 1;
 /// Indices read at a time.
 pub(super) const BATCH: usize = 512;
 
@@ -49,12 +47,12 @@ impl Ids {
         let axes = ids.dims().iter().zip(byte_steps(ids)).map(|(&len, step)| Axis { len, step: [step] });
         let mut nest = Nest::collapse(axes);
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0] });
-        let Indices { on_max, part } = indices.into();
+        let Indices { special, part } = indices.into();
         let (start, whole) = part.map_or((0, len), |part| (part.start, part.whole));
         if start.checked_add(len).is_none_or(|end| end > whole) {
             return Err(Error::index(op, "part", format!("{len} from {start} on"), format!("within {whole}")));
         }
-        let reader = Reader { dtype: ids.dtype, start, len, whole, on_max };
+        let reader = Reader { dtype: ids.dtype, start, len, whole, special };
         Ok(Ids { op, nest, row, reader, read: resolve(Isa::current()) })
     }
 
@@ -67,8 +65,8 @@ impl Ids {
     pub fn direct<F>(&self, long: F, short: F) -> Option<F> {
         match self.reader {
             Reader { len, whole, .. } if len != whole => None,
-            Reader { dtype: DType::I64, on_max: OnMax::Error, .. } => Some(long),
-            Reader { dtype: DType::U32, on_max: OnMax::Error, .. } => Some(short),
+            Reader { dtype: DType::I64, special: Special::None, .. } => Some(long),
+            Reader { dtype: DType::U32, special: Special::None, .. } => Some(short),
             _ => None,
         }
     }
@@ -145,12 +143,22 @@ impl Ids {
             return Error::value(self.op, "index", "changed while it was read", "indices that stay as they are");
         };
         let (op, size) = (self.op, self.reader.whole);
-        match (usize::try_from(wrong), size) {
-            (Ok(index), _) => Error::InvalidIndex { op, index, size },
-            (Err(_), 0) => Error::index(op, "index", wrong, "none, for the axis is empty"),
-            (Err(_), _) => Error::index(op, "index", wrong, format!("0 to {}", size - 1)),
+        match (self.reader.special, usize::try_from(wrong)) {
+            (Special::NegativeFromEnd, _) => out_of_range(op, wrong, size),
+            (_, Ok(index)) => Error::InvalidIndex { op, index, size },
+            (_, Err(_)) if size == 0 => Error::index(op, "index", wrong, "none, for the axis is empty"),
+            (_, Err(_)) => Error::index(op, "index", wrong, format!("0 to {}", size - 1)),
         }
     }
+}
+
+/// The error of an index into an axis of `len` places, where negative ones count from the end.
+pub(super) fn out_of_range(op: &'static str, index: i128, len: usize) -> Error {
+    let accepted = match len {
+        0 => "none, for the dimension is empty".to_string(),
+        n => format!("-{n} to {}", n - 1),
+    };
+    Error::index(op, "index", index, accepted)
 }
 
 /// Calls `body` with the number and the position of each of `n` contiguous indices; false at the first beyond `len`.
@@ -197,44 +205,70 @@ struct Reader {
     start: usize,
     len: usize,
     whole: usize,
-    on_max: OnMax,
+    special: Special,
 }
 
 impl Reader {
+    /// Whether some may be [`SKIP`].
+    fn may_skip(&self) -> bool {
+        self.special == Special::LargestSkips || self.len != self.whole
+    }
+
     /// Whether all are in range.
     ///
     /// # Safety
     /// `n` indices are readable, and so many positions can be written.
     #[inline(always)]
     unsafe fn convert<I: IntDType>(&self, at: *const u8, step: isize, n: usize, into: *mut usize) -> bool {
-        let (start, len, whole, skip) = (self.start, self.len, self.whole, self.on_max == OnMax::Skip);
-        // Without a choice inside, so that it is compiled to vectors.
+        let &Reader { start, len, whole, special, .. } = self;
+        let from_end = if special == Special::NegativeFromEnd { whole } else { 0 };
+        // Without a choice inside, so that it is compiled to vectors. What stays below zero is larger than any length.
+        let place = |id: I| id.as_usize().wrapping_add(if id < I::zero() { from_end } else { 0 });
+        if !self.may_skip() {
+            // SAFETY: `n` indices are readable from `at` on, and `into` has room for as many positions, as this function demands.
+            return unsafe { each(at, step, n, into, |id| (place(id), place(id) < len)) };
+        }
         let position = |id: I| {
-            let is_skip = skip & (id == I::max_value());
-            let place = if id < I::zero() { NEGATIVE } else { id.as_usize() };
+            let is_skip = (special == Special::LargestSkips) & (id == I::max_value());
             // Before the part it is larger than any length.
-            let here = place.wrapping_sub(start);
-            (if is_skip | (here >= len) { SKIP } else { here }, (place < whole) | is_skip)
+            let here = place(id).wrapping_sub(start);
+            (if is_skip | (here >= len) { SKIP } else { here }, (place(id) < whole) | is_skip)
         };
-        let mut ok = true;
-        // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
-        unsafe {
-            if step == size_of::<I>() as isize {
-                for i in 0..n {
-                    let (place, fine) = position(at.cast::<I>().add(i).read());
-                    into.add(i).write(place);
-                    ok &= fine;
-                }
-                return ok;
-            }
+        // SAFETY: `n` indices are readable from `at` on, and `into` has room for as many positions, as this function demands.
+        unsafe { each(at, step, n, into, position) }
+    }
+}
+
+/// Writes the position of each of `n` indices, `step` bytes apart; whether all are in range.
+///
+/// # Safety
+/// `n` indices are readable, and so many positions can be written.
+#[inline(always)]
+unsafe fn each<I: IntDType>(
+    at: *const u8,
+    step: isize,
+    n: usize,
+    into: *mut usize,
+    position: impl Fn(I) -> (usize, bool),
+) -> bool {
+    let mut ok = true;
+    // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
+    unsafe {
+        if step == size_of::<I>() as isize {
             for i in 0..n {
-                let (place, fine) = position(at.offset(i as isize * step).cast::<I>().read());
+                let (place, fine) = position(at.cast::<I>().add(i).read());
                 into.add(i).write(place);
                 ok &= fine;
             }
+            return ok;
         }
-        ok
+        for i in 0..n {
+            let (place, fine) = position(at.offset(i as isize * step).cast::<I>().read());
+            into.add(i).write(place);
+            ok &= fine;
+        }
     }
+    ok
 }
 
 impl Routine for Reader {

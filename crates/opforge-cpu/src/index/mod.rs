@@ -4,6 +4,7 @@
 //! tensor is changed in place all are checked before anything is written; a new one is then of no use.
 
 mod combine;
+mod each;
 mod exchange;
 mod frequent;
 mod gather;
@@ -26,7 +27,7 @@ pub use exchange::exchange;
 use gather::Gather;
 use ids::Ids;
 pub use nonzero::nonzero;
-pub use opforge_tile::forms::{Combine, Indices, OnMax};
+pub use opforge_tile::forms::{Combine, Indices, Special};
 use scatter::{Loops, Scatter};
 pub use tuples::{get, put};
 

@@ -174,7 +174,9 @@ impl Scatter {
         let widen = |axis: &Axis<3>| Axis { step: [axis.step[0], axis.step[1], axis.step[2] * widened], ..*axis };
         let mut nest = Nest::collapse(loops.beside.iter().map(widen));
         let size = output.dtype.size_in_bytes();
-        let contiguous = loops.axis.step == [ids.size() as isize, size as isize, size as isize];
+        let [id_step, src_step, step] = loops.axis.step;
+        let contiguous =
+            [id_step, step] == [ids.size() as isize, size as isize] && [0, size as isize].contains(&src_step);
         let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
         let is_short = |a: &Axis<3>| match a.step[0] {
             0 => loops.axis.len <= SHORT_LINE[1],
@@ -196,7 +198,7 @@ impl Scatter {
         let direct = direct.filter(|_| row.len == 1);
         let many = match nest.axes.as_slice() {
             [beside] if direct.is_some() && axis.len <= LONGEST => {
-                Some(Lines { n: axis.len, len: ids.len(), step: axis.step[2], apart: beside.step })
+                Some(Lines { n: axis.len, len: ids.len(), step: src_step, apart: beside.step })
             }
             _ => None,
         };
@@ -289,7 +291,7 @@ impl Scatter {
         (0..self.axis.len).step_by(LOOK).all(|first| {
             checkpoint();
             let (n, at) = (LOOK.min(self.axis.len - first), first as isize);
-            let line = Lines { n, len: self.ids.len(), step: self.axis.step[2], apart: [0; 3] };
+            let line = Lines { n, len: self.ids.len(), step: self.axis.step[1], apart: [0; 3] };
             // SAFETY: `n` indices and elements are left from `first` on; the line of sums is whole.
             unsafe {
                 let (ids, src) = (ids.offset(at * self.axis.step[0]), src.offset(at * self.axis.step[1]));
@@ -337,6 +339,7 @@ impl Scatter {
         let ([id_step, axis_src_step, axis_step], [_, src_step, sum_step]) = (self.axis.step, self.row.step);
         let place = |id: usize| (sums.wrapping_offset(id as isize * axis_step), sum_step);
         let ahead = (n * sum_step.unsigned_abs()).min(prefetch::RUN);
+        let ahead_of_src = (n * src_step.unsigned_abs()).min(prefetch::RUN);
         for first in (0..self.axis.len).step_by(BATCH) {
             checkpoint();
             let many = BATCH.min(self.axis.len - first);
@@ -346,6 +349,7 @@ impl Scatter {
             for (i, &id) in ids.iter().enumerate() {
                 if let Some(&next) = ids.get(i + 1) {
                     prefetch::prefetch(place(next).0, ahead);
+                    prefetch::prefetch(src.wrapping_offset((first + i + 1) as isize * axis_src_step), ahead_of_src);
                 }
                 if id == SKIP {
                     continue;

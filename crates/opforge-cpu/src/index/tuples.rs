@@ -9,9 +9,9 @@ use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
-use super::ids::{BATCH, Ids};
+use super::ids::{BATCH, Ids, out_of_range};
 use super::scatter::Loops;
-use super::{Combine, Gather, OnMax, Scatter, buffer, check_output, steps};
+use super::{Combine, Gather, Scatter, Special, buffer, check_output, index_select, steps};
 use crate::copy::{Axis, Shared};
 
 /// Tuples that a thread reads at a time.
@@ -26,6 +26,9 @@ pub fn get(op: &'static str, input: &Meta, ids: &[&Meta], axis: usize, output: &
     check_output(op, input, output)?;
     let tuples = Tuples::new(op, input, axis, ids)?;
     tuples.check_shape(op, input, axis, output)?;
+    if let [ids] = ids {
+        return index_select(op, input, ids, axis, Special::NegativeFromEnd, output);
+    }
     let (mut input_steps, end) = (steps(input), axis + ids.len());
     input_steps.drain(axis..end);
     input_steps.insert(axis, 0);
@@ -160,7 +163,7 @@ impl Tuples {
 
     /// The places that [`Tuples::read`] gives, as indices.
     fn places(&self, op: &'static str) -> Result<Ids> {
-        Ids::new(op, &Meta::contiguous(DType::I64, self.len), usize::MAX, OnMax::Error)
+        Ids::new(op, &Meta::contiguous(DType::I64, self.len), usize::MAX, Special::None)
     }
 
     /// The place of each tuple, in bytes from the tensor's first element.
@@ -212,11 +215,7 @@ impl Tuples {
                 // SAFETY: `i` is below `len`, the number of indices of each axis.
                 unsafe { (axis.read)(ids.get().offset(i as isize * axis.id_step), 0, &mut id) };
                 if !axis.position(id[0]).1 {
-                    let accepted = match axis.len {
-                        0 => "none, for the dimension is empty".to_string(),
-                        n => format!("-{n} to {}", n - 1),
-                    };
-                    return Error::index(self.op, "index", id[0], accepted);
+                    return out_of_range(self.op, id[0].into(), axis.len);
                 }
             }
         }

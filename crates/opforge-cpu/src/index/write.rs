@@ -192,7 +192,7 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 }
 
 /// # Safety
-/// For each line `n` contiguous indices and elements are readable, and `len` elements writable.
+/// For each line `n` contiguous indices, and elements at their step, are readable, and `len` elements writable.
 unsafe fn set_lines<I: IntDType, T: Copy>(
     lines: &Lines,
     count: usize,
@@ -205,7 +205,7 @@ unsafe fn set_lines<I: IntDType, T: Copy>(
         // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the line's source and one of the line.
         unsafe {
             each_position::<I>(ids.wrapping_offset(id), lines.n, lines.len, |i, at| {
-                dst.add(at).write_unaligned(src.add(i).read_unaligned())
+                dst.add(at).write_unaligned(src.byte_offset(i as isize * lines.step).read_unaligned())
             })
         }
     })
@@ -224,7 +224,7 @@ unsafe fn add_lines<I: IntDType, T: Summand, C: Combine<T>>(
         let (src, sums) = (src.wrapping_offset(from).cast::<T>(), sums.wrapping_offset(to).cast::<T::Sum>());
         let mut add = |i: usize, at: usize| {
             // SAFETY: `i` is below `n`, the source's elements, and `at` below `len`, the line's sums.
-            unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
+            unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.byte_offset(i as isize * lines.step)).widen()) }
         };
         // SAFETY: the line has `n` contiguous indices.
         unsafe { each_position::<I>(ids.wrapping_offset(id), lines.n, lines.len, &mut add) }

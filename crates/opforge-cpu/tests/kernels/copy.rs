@@ -153,6 +153,27 @@ fn runs_of_every_length() {
     }
 }
 
+/// Short runs within loops whose inner one is short, long, or repeats them, in rows enough for threads and not.
+#[test]
+fn short_runs_within_loops() {
+    for n in [1, 2, 3, 5, 8, 12, 16, 20, 31, 40, 63] {
+        for rows in [3, 9000] {
+            for times in [2, 5, 9] {
+                let apart = Layout::contiguous([rows, times, n + 1]).narrow(2, 1, n).unwrap();
+                let repeated =
+                    Layout::contiguous([rows, 1, n]).broadcast_as(&[rows, times, n].into(), "expand").unwrap();
+                let tiled = Layout::contiguous([1, times, n]).broadcast_as(&[rows, times, n].into(), "expand").unwrap();
+                let turned = Layout::contiguous([times, rows, n]).transpose(0, 1).unwrap();
+                for source in [apart, repeated, tiled, turned] {
+                    let output = Meta::contiguous(DType::U8, [rows, times, n]);
+                    check(&meta(DType::U8, source.clone()), &output, &[]);
+                    check(&meta(DType::U8, source), &output, &[0]);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn turned_matrices() {
     for dtype in DTYPES {
@@ -291,6 +312,23 @@ fn cats() {
                 }
                 start += m.dims()[axis];
             }
+        }
+    }
+}
+
+#[test]
+fn cats_of_short_rows() {
+    for rows in [1, 5, 20_000] {
+        for parts in [[1, 1, 1], [1, 2, 3], [31, 1, 8], [12, 64, 65], [4, 300, 4]] {
+            let output = Meta::contiguous(DType::U8, [rows, parts.iter().sum()]);
+            let source = Layout::contiguous([rows, 310]);
+            let metas = parts.map(|n| meta(DType::U8, source.narrow(1, 5, n).unwrap()));
+            let data = pattern(source.span());
+            let kernel = cat("cat", &metas.each_ref(), 1, &output).unwrap();
+            let got = run(&*kernel, &metas.each_ref().map(|m| (data.as_slice(), m)), &output);
+            let row = |row: usize| parts.into_iter().flat_map(move |n| row * 310 + 5..row * 310 + 5 + n);
+            let expected: Vec<u8> = (0..rows).flat_map(row).map(|at| data[at]).collect();
+            assert!(got == expected, "{rows} rows of {parts:?}");
         }
     }
 }

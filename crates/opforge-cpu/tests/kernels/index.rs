@@ -62,7 +62,7 @@ fn check_select<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], ax
     let (x, i) = (Sample::new(&values, dims, strided), Sample::new(&ids, id_dims, strided));
     let out_dims = [&dims[..axis], id_dims, &dims[axis + 1..]].concat();
     let output = Meta::contiguous(T::DTYPE, out_dims);
-    let kernel = index_select("index_select", &x.meta, &i.meta, axis, OnMax::Error, &output).unwrap();
+    let kernel = index_select("index_select", &x.meta, &i.meta, axis, Special::None, &output).unwrap();
     let got = run::<T>(&*kernel, &[x.ptr(), i.ptr()], output.elem_count()).unwrap();
     let expected: Vec<T> = (0..got.len())
         .map(|e| {
@@ -91,6 +91,63 @@ fn selects() {
     }
 }
 
+/// Rows of every number of bytes, of which none beside is read or written.
+#[test]
+fn selects_rows_of_every_length() {
+    for n in 1..=70 {
+        for (rows, ids) in [(5, 3), (300, 3000)] {
+            for strided in [false, true] {
+                check_select::<u8, i64>(&[rows, n], &[ids], 0, strided);
+                check_select::<u8, u16>(&[2, rows, n], &[ids], 1, strided);
+            }
+        }
+    }
+}
+
+/// Indices that lines share, that follow from line to line, and that fill no batch, or several.
+#[test]
+fn gathers_in_lines() {
+    for n in [1, 2, 3, 7, 8, 31, 64, 255, 256, 257, 511, 512, 513, 1100] {
+        for rows in [1, 3, 600] {
+            check_gather::<f32, i64>(&[rows, 300], &[rows, n], 1, false);
+            check_gather::<u16, i32>(&[rows, 5], &[rows, n], 1, n % 2 == 0);
+            check_select::<f32, i64>(&[rows, 300], &[n], 1, false);
+            check_select::<f64, u8>(&[rows, 20], &[n], 1, true);
+        }
+    }
+}
+
+#[test]
+fn negative_indices_count_from_the_end() {
+    let x: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    let (xm, om) = (Meta::contiguous(DType::F32, [4, 3]), Meta::contiguous(DType::F32, [4, 2]));
+    let run_at = |ids: [i32; 8]| {
+        let im = Meta::contiguous(DType::I32, [4, 2]);
+        let kernel = gather("gather", &xm, &im, 1, Special::NegativeFromEnd, &om).unwrap();
+        run::<f32>(&*kernel, &[x.as_ptr().cast(), ids.as_ptr().cast()], 8)
+    };
+    assert_eq!(run_at([0, -1, -3, 2, 1, -2, -1, -1]).unwrap(), [0.0, 2.0, 3.0, 5.0, 7.0, 7.0, 11.0, 11.0]);
+    for wrong in [3, -4, i32::MIN, i32::MAX] {
+        let error = run_at([0, -1, -3, 2, wrong, 0, 0, 0]).unwrap_err();
+        let report = error.report().unwrap();
+        assert_eq!((report.given[0].1.as_str(), report.accepted.as_str()), (wrong.to_string().as_str(), "-3 to 2"));
+    }
+    // One index tensor names slices, which are read as tuples are.
+    let rows = Meta::contiguous(DType::F32, [3, 3]);
+    let at = |ids: [i64; 3]| {
+        let kernel = get("get", &xm, &[&Meta::contiguous(DType::I64, [3])], 0, &rows).unwrap();
+        run::<f32>(&*kernel, &[x.as_ptr().cast(), ids.as_ptr().cast()], 9)
+    };
+    assert_eq!(at([-1, 0, -4]).unwrap(), [9.0, 10.0, 11.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+    assert_eq!(at([-1, 0, -5]).unwrap_err().report().unwrap().accepted, "-4 to 3");
+    // Of a longer axis, of which this is the part from 4 on.
+    let part = Some(opforge_tile::forms::Segment { start: 4, whole: 10 });
+    let indices = Indices { special: Special::NegativeFromEnd, part };
+    let kernel = index_select("part", &xm, &Meta::contiguous(DType::I64, [3]), 0, indices, &rows).unwrap();
+    let got = run::<f32>(&*kernel, &[x.as_ptr().cast(), [4i64, -1, -4].as_ptr().cast()], 9).unwrap();
+    assert_eq!(got, [0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 6.0, 7.0, 8.0]);
+}
+
 /// The element of a tensor of `dims` that a scatter or gather at element `e` of `id_dims` touches.
 fn target(dims: &[usize], id_dims: &[usize], axis: usize, e: usize, id: usize) -> usize {
     let mut rest = e;
@@ -107,7 +164,7 @@ fn check_gather<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], ax
     let (values, ids) = (numbers::<T>(dims.iter().product()), indices::<I>(id_dims.iter().product(), dims[axis]));
     let (x, i) = (Sample::new(&values, dims, strided), Sample::new(&ids, id_dims, strided));
     let output = Meta::contiguous(T::DTYPE, id_dims);
-    let kernel = gather("gather", &x.meta, &i.meta, axis, OnMax::Error, &output).unwrap();
+    let kernel = gather("gather", &x.meta, &i.meta, axis, Special::None, &output).unwrap();
     let got = run::<T>(&*kernel, &[x.ptr(), i.ptr()], output.elem_count()).unwrap();
     for (e, got) in got.iter().enumerate() {
         assert_eq!(*got, values[target(dims, id_dims, axis, e, ids[e].as_usize())], "{dims:?} {id_dims:?} {axis}");
@@ -126,7 +183,7 @@ fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], a
     );
     let output = Meta::contiguous(T::DTYPE, dims);
     let how = if add { Combine::Add } else { Combine::Set };
-    let kernel = scatter("scatter", [&b.meta, &i.meta, &s.meta], axis, OnMax::Error, how, &output).unwrap();
+    let kernel = scatter("scatter", [&b.meta, &i.meta, &s.meta], axis, Special::None, how, &output).unwrap();
     let got = run::<T>(&*kernel, &[b.ptr(), i.ptr(), s.ptr()], base.len()).unwrap();
     let mut expected: Vec<f64> = base.iter().map(|v| v.to_f64()).collect();
     for e in 0..n {
@@ -191,7 +248,7 @@ fn check_index_add<T: WithDType>(dims: &[usize], axis: usize, n: usize, strided:
     let (b, i, s) =
         (Sample::new(&base, dims, strided), Sample::new(&ids, &[n], strided), Sample::new(&values, &src_dims, strided));
     let output = Meta::contiguous(T::DTYPE, dims);
-    let kernel = index_add("index_add", &b.meta, &i.meta, &s.meta, axis, OnMax::Error, &output).unwrap();
+    let kernel = index_add("index_add", &b.meta, &i.meta, &s.meta, axis, Special::None, &output).unwrap();
     let got = run::<T>(&*kernel, &[b.ptr(), i.ptr(), s.ptr()], base.len()).unwrap();
     let mut expected: Vec<f64> = base.iter().map(|v| v.to_f64()).collect();
     for (e, value) in values.iter().enumerate() {
@@ -219,24 +276,32 @@ fn index_adds() {
 
 #[test]
 fn the_largest_index_may_stand_for_nothing() {
+    for n in 1..=70usize {
+        let (x, ids) = (vec![7u8; 3 * n], [2u8, 255, 0]);
+        let rows = Meta::contiguous(DType::U8, [3, n]);
+        let im = Meta::contiguous(DType::U8, [3]);
+        let kernel = index_select("index_select", &rows, &im, 0, Special::LargestSkips, &rows).unwrap();
+        let got = run::<u8>(&*kernel, &[x.as_ptr(), ids.as_ptr()], 3 * n).unwrap();
+        assert_eq!(got, [vec![7; n], vec![0; n], vec![7; n]].concat());
+    }
     let (x, ids) = ([1f32, 2.0, 3.0], [2u8, 255, 0]);
     let (xm, im) = (Meta::contiguous(DType::F32, [3]), Meta::contiguous(DType::U8, [3]));
     let inputs = [x.as_ptr().cast(), ids.as_ptr().cast()];
-    let skip = gather("gather", &xm, &im, 0, OnMax::Skip, &xm).unwrap();
+    let skip = gather("gather", &xm, &im, 0, Special::LargestSkips, &xm).unwrap();
     assert_eq!(run::<f32>(&*skip, &inputs, 3).unwrap(), [3.0, 0.0, 1.0]);
     let rows = Meta::contiguous(DType::F32, [3, 1]);
-    let skip = index_select("index_select", &rows, &im, 0, OnMax::Skip, &rows).unwrap();
+    let skip = index_select("index_select", &rows, &im, 0, Special::LargestSkips, &rows).unwrap();
     assert_eq!(run::<f32>(&*skip, &inputs, 3).unwrap(), [3.0, 0.0, 1.0]);
     let add = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
     for (how, expected) in [(Combine::Add, [4.0, 2.0, 4.0]), (Combine::Set, [3.0, 2.0, 1.0])] {
-        let kernel = scatter("scatter", [&xm, &im, &xm], 0, OnMax::Skip, how, &xm).unwrap();
+        let kernel = scatter("scatter", [&xm, &im, &xm], 0, Special::LargestSkips, how, &xm).unwrap();
         assert_eq!(run::<f32>(&*kernel, &add, 3).unwrap(), expected);
     }
-    let error = gather("gather", &xm, &im, 0, OnMax::Error, &xm).unwrap();
+    let error = gather("gather", &xm, &im, 0, Special::None, &xm).unwrap();
     assert_eq!(run::<f32>(&*error, &inputs, 3).unwrap_err().kind(), ErrorKind::Index);
     // 255 is an index like any other where the axis is long enough.
     let long = vec![7f32; 256];
-    let error = gather("gather", &Meta::contiguous(DType::F32, [256]), &im, 0, OnMax::Error, &xm).unwrap();
+    let error = gather("gather", &Meta::contiguous(DType::F32, [256]), &im, 0, Special::None, &xm).unwrap();
     assert_eq!(run::<f32>(&*error, &[long.as_ptr().cast(), ids.as_ptr().cast()], 3).unwrap(), [7.0; 3]);
 }
 
@@ -245,7 +310,7 @@ fn wrong_indices_into_short_lines_are_named() {
     let x = [1f32; 12];
     let meta = |dtype, dims: [usize; 2]| Meta::contiguous(dtype, dims);
     let (xm, im, om) = (meta(DType::F32, [4, 3]), meta(DType::I64, [4, 2]), meta(DType::F32, [4, 2]));
-    let kernel = gather("gather", &xm, &im, 1, OnMax::Error, &om).unwrap();
+    let kernel = gather("gather", &xm, &im, 1, Special::None, &om).unwrap();
     for wrong in [3i64, -1, i64::MIN] {
         let ids = [0, 1, 2, 0, wrong, 1, 0, 0];
         let error = run::<f32>(&*kernel, &[x.as_ptr().cast(), ids.as_ptr().cast()], 8).unwrap_err();
@@ -259,7 +324,7 @@ fn wrong_indices_are_named_and_nothing_is_changed_in_place() {
     let x = [1f32; 4];
     let (xm, im) = (Meta::contiguous(DType::F32, [4]), Meta::contiguous(DType::I64, [4]));
     for (ids, shown) in [([0i64, 1, 4, 9], "4"), ([-1, 0, 0, 0], "-1"), ([0, i64::MAX, 0, 0], "9223372036854775807")] {
-        let kernel = scatter("scatter", [&xm, &im, &xm], 0, OnMax::Error, Combine::Set, &xm).unwrap();
+        let kernel = scatter("scatter", [&xm, &im, &xm], 0, Special::None, Combine::Set, &xm).unwrap();
         let mut out = [5f32; 4];
         let base = out.as_mut_ptr().cast::<u8>();
         let inputs = [base.cast_const(), ids.as_ptr().cast(), x.as_ptr().cast()];
@@ -273,12 +338,12 @@ fn wrong_indices_are_named_and_nothing_is_changed_in_place() {
         assert_eq!(out, [5.0; 4]);
     }
     // -1 is never taken for the largest index.
-    let kernel = gather("gather", &xm, &im, 0, OnMax::Skip, &xm).unwrap();
+    let kernel = gather("gather", &xm, &im, 0, Special::LargestSkips, &xm).unwrap();
     let inputs = [x.as_ptr().cast(), [-1i64; 4].as_ptr().cast()];
     assert_eq!(run::<f32>(&*kernel, &inputs, 4).unwrap_err().kind(), ErrorKind::Index);
     // An empty axis has no index, however many are given.
     let empty = Meta::contiguous(DType::F32, [0]);
-    let kernel = gather("gather", &empty, &im, 0, OnMax::Error, &xm).unwrap();
+    let kernel = gather("gather", &empty, &im, 0, Special::None, &xm).unwrap();
     let inputs = [x.as_ptr().cast(), [0i64; 4].as_ptr().cast()];
     assert_eq!(run::<f32>(&*kernel, &inputs, 4).unwrap_err().kind(), ErrorKind::Index);
 }
@@ -290,7 +355,7 @@ fn a_wrong_index_among_many_is_found() {
     ids[n - 7] = 2;
     let (xm, im, om) =
         (Meta::contiguous(DType::U8, [2]), Meta::contiguous(DType::U32, [n]), Meta::contiguous(DType::U8, [n]));
-    let kernel = gather("gather", &xm, &im, 0, OnMax::Error, &om).unwrap();
+    let kernel = gather("gather", &xm, &im, 0, Special::None, &om).unwrap();
     let error = run::<u8>(&*kernel, &[x.as_ptr(), ids.as_ptr().cast()], n).unwrap_err();
     assert_eq!(error.report().unwrap().given[0].1, "2");
 }
@@ -304,9 +369,9 @@ fn wrong_indices_in_lines() {
         ids[3 * rows - 2] = I::from_f64(3.0);
         let (xm, im) = (Meta::contiguous(DType::F32, [rows, 3]), Meta::contiguous(I::DTYPE, [rows, 3]));
         let kernels = [
-            gather("gather", &xm, &im, 1, OnMax::Error, &xm),
-            scatter("scatter", [&xm, &im, &xm], 1, OnMax::Error, Combine::Set, &xm),
-            scatter("scatter_add", [&xm, &im, &xm], 1, OnMax::Error, Combine::Add, &xm),
+            gather("gather", &xm, &im, 1, Special::None, &xm),
+            scatter("scatter", [&xm, &im, &xm], 1, Special::None, Combine::Set, &xm),
+            scatter("scatter_add", [&xm, &im, &xm], 1, Special::None, Combine::Add, &xm),
         ];
         for kernel in kernels {
             let inputs = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
@@ -327,9 +392,9 @@ fn wrong_indices_of_nothing() {
     let (xm, im) = (Meta::contiguous(DType::F32, [3, 0]), Meta::contiguous(DType::I64, [1]));
     let om = Meta::contiguous(DType::F32, [1, 0]);
     let inputs = [std::ptr::dangling(), [3i64].as_ptr().cast(), std::ptr::dangling()];
-    let kernel = index_select("index_select", &xm, &im, 0, OnMax::Error, &om).unwrap();
+    let kernel = index_select("index_select", &xm, &im, 0, Special::None, &om).unwrap();
     assert_eq!(run::<f32>(&*kernel, &inputs, 0).unwrap_err().kind(), ErrorKind::Index);
-    let kernel = index_add("index_add", &xm, &im, &om, 0, OnMax::Error, &xm).unwrap();
+    let kernel = index_add("index_add", &xm, &im, &om, 0, Special::None, &xm).unwrap();
     assert_eq!(run::<f32>(&*kernel, &inputs, 0).unwrap_err().kind(), ErrorKind::Index);
 }
 
@@ -338,7 +403,7 @@ fn a_scatter_in_place() {
     let mut x = [1f32, 2.0, 3.0];
     let (xm, im) = (Meta::contiguous(DType::F32, [3]), Meta::contiguous(DType::I32, [2]));
     let sm = Meta::contiguous(DType::F32, [2]);
-    let kernel = scatter("scatter_add", [&xm, &im, &sm], 0, OnMax::Error, Combine::Add, &xm).unwrap();
+    let kernel = scatter("scatter_add", [&xm, &im, &sm], 0, Special::None, Combine::Add, &xm).unwrap();
     let (ids, src) = ([2i32, 2], [10f32, 5.0]);
     let out = x.as_mut_ptr().cast::<u8>();
     // SAFETY: the output is the base.
@@ -352,7 +417,7 @@ fn many_halves_add_up() {
     let (ids, src) = (vec![0i64; n], vec![bf16::ONE; n]);
     let (bm, im) = (Meta::contiguous(DType::BF16, [1]), Meta::contiguous(DType::I64, [n]));
     let sm = Meta::contiguous(DType::BF16, [n]);
-    let kernel = scatter("scatter_add", [&bm, &im, &sm], 0, OnMax::Error, Combine::Add, &bm).unwrap();
+    let kernel = scatter("scatter_add", [&bm, &im, &sm], 0, Special::None, Combine::Add, &bm).unwrap();
     let inputs = [[bf16::ZERO].as_ptr().cast(), ids.as_ptr().cast(), src.as_ptr().cast()];
     assert_eq!(run::<bf16>(&*kernel, &inputs, 1).unwrap(), [bf16::from_f32(5000.0)]);
 }
@@ -362,7 +427,7 @@ fn refusals() {
     let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let f = |dims: &[usize]| Meta::contiguous(DType::F32, dims);
     let i = |dims: &[usize]| Meta::contiguous(DType::I64, dims);
-    let e = OnMax::Error;
+    let e = Special::None;
     assert_eq!(kind(index_select("s", &f(&[2, 3]), &i(&[4]), 2, e, &f(&[2, 4]))), ErrorKind::Index);
     assert_eq!(kind(index_select("s", &f(&[2, 3]), &i(&[4]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
     assert_eq!(kind(index_select("s", &f(&[2, 3]), &f(&[4]), 1, e, &f(&[2, 4]))), ErrorKind::DType);
@@ -433,9 +498,9 @@ fn indices_that_change_meanwhile() {
     let (x, out) = (Meta::contiguous(DType::F32, [4, 3]), Meta::contiguous(DType::F32, [64, 3]));
     let source = vec![0f32; 64 * 3];
     let i = Meta::contiguous(DType::I64, 64);
-    let rows = index_select("rows", &x, &i, 0, OnMax::Error, &out).unwrap();
-    let elements = index_select("elements", &x, &i, 1, OnMax::Error, &Meta::contiguous(DType::F32, [4, 64])).unwrap();
-    let add = index_add("add", &x, &i, &out, 0, OnMax::Error, &x).unwrap();
+    let rows = index_select("rows", &x, &i, 0, Special::None, &out).unwrap();
+    let elements = index_select("elements", &x, &i, 1, Special::None, &Meta::contiguous(DType::F32, [4, 64])).unwrap();
+    let add = index_add("add", &x, &i, &out, 0, Special::None, &x).unwrap();
     while_bytes_change(bytes, &[[1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 64, 0, 0]], || {
         let at = ids.as_ptr().cast();
         let mut table = vec![0f32; 12];

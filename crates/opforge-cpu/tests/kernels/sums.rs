@@ -2,7 +2,7 @@
 
 use opforge_core::{DType, Layout, Meta, Result, Shape, Strides};
 use opforge_cpu::conv::{Geometry, MAX_SPATIAL, Window};
-use opforge_cpu::index::OnMax;
+use opforge_cpu::index::Special;
 use opforge_cpu::norm::Over;
 use opforge_cpu::pool::{Average, Divisor, Windows};
 use opforge_cpu::reduce::{Integers, Reducer};
@@ -131,8 +131,15 @@ fn additions_at_indices() -> Result<()> {
         for layout in layouts(&[N, width]) {
             let (base, src) = (ones(&[places, width]), tenths(layout));
             let output = Meta::contiguous(DType::F32, [places, width]);
-            let kernel =
-                opforge_cpu::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, OnMax::Error, &output)?;
+            let kernel = opforge_cpu::index::index_add(
+                "index_add",
+                &base.meta,
+                &ids.meta,
+                &src.meta,
+                0,
+                Special::None,
+                &output,
+            )?;
             let got = run(&*kernel, &[&base, &ids, &src], &[output]);
             let row = got[0].values().split_off(last * width);
             let row = Array::contiguous(DType::F32, &[width], |i| row[i]);
@@ -154,7 +161,7 @@ fn frequent_indices_among_others() -> Result<()> {
         let (base, src) =
             (Array::contiguous(dtype, &[places, width], |_| 0.0), Array::contiguous(dtype, &[1 << 15, width], |_| 1.0));
         let kernel =
-            opforge_cpu::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, OnMax::Error, &base.meta)?;
+            opforge_cpu::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, Special::None, &base.meta)?;
         let got = run(&*kernel, &[&base, &ids, &src], std::slice::from_ref(&base.meta));
         let expected = Array::contiguous(dtype, &[places, width], |i| expected[i / width]).values();
         for (i, (got, expected)) in got[0].values().into_iter().zip(expected).enumerate() {
@@ -173,7 +180,7 @@ fn skewed_indices_into_many_places() -> Result<()> {
         let (base, src) =
             (Array::contiguous(dtype, &[places, width], |_| 0.0), Array::contiguous(dtype, &[n, width], |_| TENTH));
         let kernel =
-            opforge_cpu::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, OnMax::Error, &base.meta)?;
+            opforge_cpu::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, Special::None, &base.meta)?;
         let sums = run(&*kernel, &[&base, &ids, &src], std::slice::from_ref(&base.meta))[0].values();
         let (tenth, most) = (src.values()[0], (n - n / 16) as f64);
         let relative = if dtype == DType::BF16 { 1.0 / 256.0 } else { 1e-6 };

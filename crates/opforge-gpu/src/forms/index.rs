@@ -1,7 +1,7 @@
 //! Elements read at integer indices.
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_tile::forms::{Combine, Index, Indices, OnMax, Running};
+use opforge_tile::forms::{Combine, Index, Indices, Running, Special};
 
 use crate::code::Code;
 use crate::kernel::INDEX;
@@ -18,24 +18,24 @@ use super::scan_groups::{self, Ends};
 
 pub(crate) fn index(call: &Call<'_>, form: &Index) -> Result<Program> {
     let whole = |indices: Indices| match indices.part {
-        None => Ok(indices.on_max),
+        None => Ok(indices.special),
         Some(_) => Err(call.refuse("form", "indices into a longer axis", "indices into the axis")),
     };
     match *form {
         Index::Gather { axis, indices } => read(call, Named::Elements, axis, whole(indices)?),
         Index::Select { axis, indices } => read(call, Named::Slices, axis, whole(indices)?),
-        Index::Get { axis } => read(call, Named::Tuples, axis, OnMax::Error),
+        Index::Get { axis } => read(call, Named::Tuples, axis, Special::NegativeFromEnd),
         Index::Scatter { axis, indices, how } => {
-            let on_max = whole(indices)?;
-            index_write::write(call, &Written { named: Named::Elements, axis, on_max, how })
+            let special = whole(indices)?;
+            index_write::write(call, &Written { named: Named::Elements, axis, special, how })
         }
         Index::AddSlices { axis, indices } => {
-            let on_max = whole(indices)?;
-            index_write::write(call, &Written { named: Named::Slices, axis, on_max, how: Combine::Add })
+            let special = whole(indices)?;
+            index_write::write(call, &Written { named: Named::Slices, axis, special, how: Combine::Add })
         }
         Index::Put { axis, adds } => {
             let how = if adds { Combine::Add } else { Combine::Set };
-            index_write::write(call, &Written { named: Named::Tuples, axis, on_max: OnMax::Error, how })
+            index_write::write(call, &Written { named: Named::Tuples, axis, special: Special::NegativeFromEnd, how })
         }
         Index::NonZero => nonzero(call),
         Index::Exchange => exchange(call),
@@ -49,7 +49,7 @@ pub(crate) enum Named {
     Elements,
     /// A slice each, along the axis.
     Slices,
-    /// A slice a tuple, along several axes; negative ones count from the end.
+    /// A slice a tuple, along several axes.
     Tuples,
 }
 
@@ -66,7 +66,8 @@ pub(crate) struct Position<'a> {
 }
 
 /// An index of a dtype as a position in an axis.
-pub(crate) fn sought<'a>(k: &'a Code, id: Value<'a>, len: usize, on_max: OnMax, from_end: bool) -> Position<'a> {
+pub(crate) fn sought<'a>(k: &'a Code, id: Value<'a>, len: usize, special: Special) -> Position<'a> {
+    let from_end = special == Special::NegativeFromEnd;
     // Of 32 bits where they are enough, so that most indices need no wider integers.
     let (dtype, wide) = (id.dtype(), id.dtype().size_in_bytes() == 8);
     let compared = if wide {
@@ -85,7 +86,7 @@ pub(crate) fn sought<'a>(k: &'a Code, id: Value<'a>, len: usize, on_max: OnMax, 
     if dtype.is_signed() {
         inside = inside & zero.le(place);
     }
-    let skipped = (on_max == OnMax::Skip).then(|| x.equals(k.constant_bits(greatest(dtype), compared)));
+    let skipped = (special == Special::LargestSkips).then(|| x.equals(k.constant_bits(greatest(dtype), compared)));
     Position {
         place: place.to(INDEX),
         inside,
@@ -103,14 +104,8 @@ impl Position<'_> {
 }
 
 /// An index of a dtype as a position in an axis, and whether it stands for a place there. What stands for none, and is not to be skipped, fails.
-pub(crate) fn position<'a>(
-    k: &'a Code,
-    id: Value<'a>,
-    len: usize,
-    on_max: OnMax,
-    from_end: bool,
-) -> (Value<'a>, Value<'a>) {
-    let found = sought(k, id, len, on_max, from_end);
+pub(crate) fn position<'a>(k: &'a Code, id: Value<'a>, len: usize, special: Special) -> (Value<'a>, Value<'a>) {
+    let found = sought(k, id, len, special);
     let (place, inside) = (found.place, found.inside);
     found.check(k);
     (place, inside)
@@ -135,7 +130,7 @@ pub(crate) fn positions<'a>(
     k: &'a Code,
     ids: &[Tensor<'a>],
     named: Named,
-    on_max: OnMax,
+    special: Special,
     lengths: &[usize],
     at: &[Value<'a>],
     axis: usize,
@@ -147,23 +142,23 @@ pub(crate) fn positions<'a>(
             Named::Slices => &at[axis..axis + ids.dims.len()],
             Named::Tuples => &at[axis..axis + 1],
         };
-        let (place, here) = position(k, ids.load(own), len, on_max, named == Named::Tuples);
+        let (place, here) = position(k, ids.load(own), len, special);
         places.push(place);
         inside = inside & here;
     }
     (places, inside)
 }
 
-fn read(call: &Call<'_>, named: Named, axis: usize, on_max: OnMax) -> Result<Program> {
+fn read(call: &Call<'_>, named: Named, axis: usize, special: Special) -> Result<Program> {
     check_indices(call, &call.inputs[1..])?;
     match named {
-        Named::Elements => read_elements(call, axis, on_max),
-        Named::Slices => index_slices::read(call, axis, call.inputs[1].rank(), on_max, false),
-        Named::Tuples => index_slices::read(call, axis, 1, on_max, true),
+        Named::Elements => read_elements(call, axis, special),
+        Named::Slices => index_slices::read(call, axis, call.inputs[1].rank(), special),
+        Named::Tuples => index_slices::read(call, axis, 1, special),
     }
 }
 
-fn read_elements(call: &Call<'_>, axis: usize, on_max: OnMax) -> Result<Program> {
+fn read_elements(call: &Call<'_>, axis: usize, special: Special) -> Result<Program> {
     let (input, ids) = (call.inputs[0], call.inputs[1]);
     let (x, y) = (Words::of(input), Words::of(call.outputs[0]));
     call.one(|k| {
@@ -171,7 +166,7 @@ fn read_elements(call: &Call<'_>, axis: usize, on_max: OnMax) -> Result<Program>
         let to = k.strided(Place::Output(0), y.dtype, &y.dims, &y.stride, true);
         let (len, ids) = (input.dims()[axis], k.input(1, ids));
         k.each_of(&y.dims, |at| {
-            let (place, inside) = position(k, ids.load(&at[..ids.dims.len()]), len, on_max, false);
+            let (place, inside) = position(k, ids.load(&at[..ids.dims.len()]), len, special);
             let from = [&at[..axis], &[place], &at[axis + 1..]].concat();
             let element = k.var(k.constant(0i64, x.dtype));
             k.when(inside, || element.set(of.load(&from)));
@@ -215,7 +210,7 @@ fn exchange(call: &Call<'_>) -> Result<Program> {
             k.repeat(k.size(rows[0]), |i| order.store_at(place(i), i.to(dtype)));
             k.repeat(pivots.last(1), |step| {
                 let other = pivots.load(&[at, &[step]].concat()) - k.constant(1i64, DType::I32);
-                let (other, inside) = position(k, other, rows[0], OnMax::Error, false);
+                let (other, inside) = position(k, other, rows[0], Special::None);
                 k.when(inside, || {
                     let (own, others) = (order.load_at(place(step)), order.load_at(place(other)));
                     order.store_at(place(step), others);

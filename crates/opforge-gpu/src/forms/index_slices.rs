@@ -1,7 +1,7 @@
 //! Slices read at integer indices: a thread reads an index, or a tuple of them, once for several elements of the slice.
 
 use opforge_core::{DType, Meta, Result};
-use opforge_tile::forms::OnMax;
+use opforge_tile::forms::Special;
 
 use crate::code::Code;
 use crate::lower::Call;
@@ -29,7 +29,7 @@ struct Slices<'a> {
 }
 
 /// Reads slices that indices of `taken` dimensions name along as many axes as there are tensors of indices.
-pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, from_end: bool) -> Result<Program> {
+pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, special: Special) -> Result<Program> {
     let of = Slices::new(call, axis, taken);
     let each = of.elements_of_thread();
     let mut shared = of.dims();
@@ -41,7 +41,7 @@ pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, fr
     program.launch(call.target, |k| {
         let ids = of.indices(k);
         k.each_of(&of.own.0, |own| {
-            ids.iter().zip(lengths).for_each(|(ids, &len)| sought(k, ids.load(own), len, on_max, from_end).check(k));
+            ids.iter().zip(lengths).for_each(|(ids, &len)| sought(k, ids.load(own), len, special).check(k));
         });
         Ok(())
     })?;
@@ -56,7 +56,7 @@ pub(super) fn read(call: &Call<'_>, axis: usize, taken: usize, on_max: OnMax, fr
             let (own, after) = rest.split_at(of.own.0.len());
             let (mut from, mut inside) = (x.place(&[before, after].concat()), k.constant(true, DType::Bool));
             for ((ids, &len), &step) in ids.iter().zip(lengths).zip(&steps) {
-                let found = sought(k, ids.load(own), len, on_max, from_end);
+                let found = sought(k, ids.load(own), len, special);
                 from = from + found.place * step;
                 inside = inside & found.inside;
             }

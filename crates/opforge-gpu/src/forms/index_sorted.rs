@@ -37,7 +37,7 @@ fn name_places(of: &Writing<'_>, program: &mut Program) -> Result<Place> {
                 Named::Elements => own,
                 Named::Slices | Named::Tuples => [vec![k.index(0); form.axis], own].concat(),
             };
-            let (named, inside) = positions(k, &ids, form.named, form.on_max, of.lengths(), &at, form.axis);
+            let (named, inside) = positions(k, &ids, form.named, form.special, of.lengths(), &at, form.axis);
             to.store_at(i, inside.choose(ravelled(k, &named, &lengths), greatest_key(k, INDEX)));
         });
         Ok(())

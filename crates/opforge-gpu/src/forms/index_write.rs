@@ -2,7 +2,7 @@
 //! is named, once indices are sorted.
 
 use opforge_core::{DType, Meta, Result};
-use opforge_tile::forms::{Combine, OnMax};
+use opforge_tile::forms::{Combine, Special};
 
 use crate::code::Code;
 use crate::lower::Call;
@@ -18,7 +18,7 @@ use super::moved::Words;
 pub(crate) struct Written {
     pub named: Named,
     pub axis: usize,
-    pub on_max: OnMax,
+    pub special: Special,
     pub how: Combine,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Writing<'a> {
 
     /// A thread for each element beside them goes through all indices.
     fn in_order(&self, program: &mut Program) -> Result<()> {
-        let &Written { named, axis, on_max, how } = self.form;
+        let &Written { named, axis, special, how } = self.form;
         program.launch(self.call.target, |k| {
             let (y, source, ids) = (self.output(k), self.source(k), self.indices(k));
             let walked = self.walked(k);
@@ -123,7 +123,7 @@ impl<'a> Writing<'a> {
                 k.repeat(k.size(self.count()), |i| {
                     let own = k.unravelled(i, &walked);
                     let at = [&other[..axis], &own, &other[axis..]].concat();
-                    let (places, inside) = positions(k, &ids, named, on_max, self.lengths(), &at, axis);
+                    let (places, inside) = positions(k, &ids, named, special, self.lengths(), &at, axis);
                     k.when(inside, || {
                         let place = y.place(&[&other[..axis], &places, &other[axis..]].concat());
                         let (new, old) = (source.load(&at), y.load_at(place));

@@ -76,23 +76,25 @@ pub enum Combine {
 /// What indices into an axis mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Indices {
-    /// What the largest one means.
-    pub on_max: OnMax,
-    /// The longer axis that they count along, if the axis is a part of one: where they name a place outside of the part, nothing is there, as [`OnMax::Skip`] has it.
+    /// Which mean something special.
+    pub special: Special,
+    /// The longer axis that they count along, if the axis is a part of one: where they name a place outside of the part, nothing is there, as for [`Special::LargestSkips`].
     pub part: Option<Segment>,
 }
 
-impl From<OnMax> for Indices {
-    fn from(on_max: OnMax) -> Self {
-        Indices { on_max, part: None }
+impl From<Special> for Indices {
+    fn from(special: Special) -> Self {
+        Indices { special, part: None }
     }
 }
 
-/// What an index means that is the largest value of its dtype.
+/// Which indices mean something special. Any other that names no place is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
-pub enum OnMax {
-    /// The same as any other.
-    Error,
-    /// Nothing is there: reads give zero, writes are left out.
-    Skip,
+pub enum Special {
+    /// None.
+    None,
+    /// The largest value of the dtype: nothing is there. Reads give zero, writes are left out.
+    LargestSkips,
+    /// Negative ones, which count from the axis' end.
+    NegativeFromEnd,
 }

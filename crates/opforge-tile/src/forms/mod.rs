@@ -15,7 +15,7 @@ use opforge_macros::Attributes;
 
 pub use dense::Dense;
 pub use fourier::{Fourier, Spectrum};
-pub use index::{Combine, Index, Indices, OnMax};
+pub use index::{Combine, Index, Indices, Special};
 pub use network::{Attention, CellKind, Recurrent};
 pub use norm::{Normalize, Over};
 pub use portion::{Portion, Segment};

@@ -1,7 +1,7 @@
 //! Changes in place. Gradients do not flow through them; a backward that needs the old elements reports an error.
 
 use opforge_core::Scalar;
-use opforge_tile::forms::OnMax;
+use opforge_tile::forms::Special;
 
 use crate::dispatch::dispatch_into;
 use crate::operator::Operator;
@@ -80,7 +80,7 @@ impl Tensor {
     #[track_caller]
     pub fn scatter_set<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<()> {
         let dim = dim.to_index(self.shape(), "scatter_set")?;
-        self.update(&Scatter { dim, on_max: OnMax::Skip }, ids, src)
+        self.update(&Scatter { dim, special: Special::LargestSkips }, ids, src)
     }
 
     /// Adds `src` in place at the places that an index tensor names along a dimension: [`Tensor::scatter_add`] without a copy.
@@ -90,7 +90,7 @@ impl Tensor {
     #[track_caller]
     pub fn scatter_add_set<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<()> {
         let dim = dim.to_index(self.shape(), "scatter_add_set")?;
-        self.update(&ScatterAdd { dim, on_max: OnMax::Skip }, ids, src)
+        self.update(&ScatterAdd { dim, special: Special::LargestSkips }, ids, src)
     }
 
     #[track_caller]

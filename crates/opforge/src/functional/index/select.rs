@@ -1,6 +1,9 @@
 //! Elements chosen by masks and indices: read and written.
 
+use opforge_tile::forms::Special;
+
 use crate::functional as f;
+use crate::ops::index::gather::gather_by;
 use crate::ops::index::index_put::index_put_to;
 use crate::ops::index::scatter::scatter_to;
 use crate::ops::pointwise::where_cond::where_to;
@@ -283,9 +286,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
         t.broadcast_as(dims)
     };
     let indices = integers(OP, &stretched(indices)?)?;
-    let from_end = f::add((&indices).into(), (input.dims()[place] as i64).into(), Scalar::Int(1))?;
-    let indices = f::where_cond(&f::lt((&indices).into(), 0i64.into())?, (&from_end).into(), (&indices).into())?;
-    f::gather(&stretched(input)?, dim, &indices)
+    gather_by(&stretched(input)?, place, &indices, Special::NegativeFromEnd)
 }
 
 /// Ones where the last dimension's position is the class that `input` holds, zeros elsewhere, in i64. `num_classes` of -1 stands for one more

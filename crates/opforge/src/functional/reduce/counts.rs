@@ -1,6 +1,10 @@
 //! How often values occur.
 
+use opforge_tile::forms::Special;
+
+use crate::family::index::onto;
 use crate::functional as f;
+use crate::ops::index::scatter_add::ScatterAdd;
 use crate::ops::prelude::*;
 
 functions! { bincount, histc }
@@ -27,11 +31,10 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
     let bins = if ids.elem_count() == 0 {
         least
     } else {
-        let extreme = |t: Tensor| t.to_dtype(DType::I64)?.to_scalar::<i64>();
-        let high = extreme(f::amax(&input.detach(), None, false)?)?;
-        let low = if input.dtype().is_signed() { extreme(f::amin(&input.detach(), None, false)?)? } else { high };
-        let bins = usize::try_from(high).ok().and_then(|high| high.checked_add(1)).filter(|_| low >= 0);
-        bins.ok_or_else(|| Error::value(OP, "input", low, "integers of 0 or more"))?.max(least)
+        // As unsigned numbers, negative ones are the greatest.
+        let high = f::amax(&f::view_dtype(&ids.detach(), DType::U64)?, None, false)?.to_scalar::<u64>()? as i64;
+        let bins = usize::try_from(high).ok().and_then(|high| high.checked_add(1));
+        bins.ok_or_else(|| Error::value(OP, "input", high, "integers of 0 or more"))?.max(least)
     };
     match weights {
         Some(weights) if weights.shape() != input.shape() => {
@@ -39,17 +42,28 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
         }
         Some(weights) => {
             let dtype = if weights.dtype() == DType::F32 { DType::F32 } else { DType::F64 };
-            Tensor::zeros(bins, dtype, input.device())?.index_add(&ids, &weights.to_dtype(dtype)?, 0)
+            let sums = Tensor::zeros(bins, dtype, input.device())?;
+            f::scatter_add(&sums, 0, &ids, &weights.to_dtype(dtype)?)
         }
         None => counts_below(&ids, bins),
     }
 }
 
-/// How often each of the integers below `bins` comes in a vector of i64, which holds no others.
+/// How often each of the integers below `bins` comes in a vector of i64, which holds no others. Parts of a long one are counted apart, by threads.
 #[track_caller]
 pub(crate) fn counts_below(ids: &Tensor, bins: usize) -> Result<Tensor> {
-    let ones = Tensor::ones(ids.elem_count(), DType::I64, ids.device())?;
-    Tensor::zeros(bins, DType::I64, ids.device())?.index_add(ids, &ones, 0)
+    /// Parts, and the numbers for each count of theirs from which on it is worth adding them up.
+    const PARTS: [usize; 2] = [8, 4];
+    let (len, device) = (ids.elem_count(), ids.device());
+    let parts = if len / PARTS[0] / PARTS[1] >= bins { PARTS[0] } else { 1 };
+    let whole = len - len % parts;
+    let one = Tensor::ones(1, DType::I64, device)?;
+    let add = |counts: Tensor, ids: Tensor| {
+        onto(&ScatterAdd { dim: ids.rank() - 1, special: Special::None }, counts, &ids, &one.broadcast_as(ids.shape())?)
+    };
+    let apart = Tensor::zeros((parts, bins), DType::I64, device)?;
+    let counts = add(apart, ids.narrow(0, 0, whole)?.reshape((parts, whole / parts))?)?.sum(0)?;
+    if whole == len { Ok(counts) } else { add(counts, ids.narrow(0, whole, len - whole)?) }
 }
 
 /// How many elements fall into each of `bins` equal parts of the range from `min` to `max`, of their own range if both are 0. Elements beyond

@@ -1,6 +1,6 @@
 //! `embedding(ids, weight)`: rows of a table, by index.
 
-use opforge_tile::forms::OnMax;
+use opforge_tile::forms::Special;
 
 use super::index_select::IndexSelect;
 use crate::autograd::record_function;
@@ -37,7 +37,7 @@ pub fn embedding(
     if let Some(max_norm) = max_norm {
         limit_norms(input, weight, max_norm, norm_type)?;
     }
-    let mut rows = dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Error }, &[weight, input])?;
+    let mut rows = dispatch1(&IndexSelect { dim: 0, special: Special::None }, &[weight, input])?;
     if scale_grad_by_freq && rows.requires_grad() {
         rows = shared_gradient(input, &rows, weight.dims()[0])?;
     }

@@ -1,6 +1,6 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
-use opforge_tile::forms::{Index, Indices, OnMax};
+use opforge_tile::forms::{Index, Indices, Special};
 
 use crate::family::index::{along_axes, check_along, onto};
 use crate::functional::atleast_1d;
@@ -11,8 +11,8 @@ use crate::ops::prelude::*;
 pub struct Gather {
     /// The dimension that is indexed.
     pub dim: usize,
-    /// What the largest index of its dtype means.
-    pub on_max: OnMax,
+    /// Which indices mean something special.
+    pub special: Special,
 }
 
 impl Plain for Gather {
@@ -32,13 +32,13 @@ impl Plain for Gather {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: self.special, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::Gather { axis: self.dim, indices })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
-            let op = super::scatter_add::ScatterAdd { dim: self.dim, on_max: self.on_max };
+            let op = super::scatter_add::ScatterAdd { dim: self.dim, special: self.special };
             onto(&op, ctx.zeros(0)?, &ctx.input(1)?, &ctx.grad(0)?)
         })?;
         Ok(smallvec![x, None])
@@ -61,12 +61,17 @@ impl Plain for Gather {
 #[function]
 #[operator(DTypes::ALL, samples, Gather)]
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-    let dim = normalize_dim(dim, input.rank(), OP)?;
+    gather_by(input, normalize_dim(dim, input.rank(), OP)?, index, Special::None)
+}
+
+/// As [`gather`], where indices may mean something special.
+#[track_caller]
+pub(crate) fn gather_by(input: &Tensor, dim: usize, index: &Tensor, special: Special) -> Result<Tensor> {
     if index.elem_count() == 0 {
         let nothing = Tensor::zeros(index.shape(), input.dtype(), input.device())?;
         return crate::functional::constant_in(nothing, &[input]);
     }
-    let op = Gather { dim, on_max: OnMax::Error };
+    let op = Gather { dim, special };
     if input.rank() > 0 && index.rank() > 0 {
         return dispatch1(&op, &[input, index]);
     }
@@ -79,13 +84,17 @@ impl Tensor {
     #[track_caller]
     pub fn gather<D: Dim>(&self, ids: &Tensor, dim: D) -> Result<Tensor> {
         let dim = dim.to_index(self.shape(), "gather")?;
-        dispatch1(&Gather { dim, on_max: OnMax::Skip }, &[self, ids])
+        dispatch1(&Gather { dim, special: Special::LargestSkips }, &[self, ids])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let op = |dim| Gather { dim, on_max: OnMax::Error };
+    let op = |dim| Gather { dim, special: Special::None };
+    let from_end = Gather { dim: 1, special: Special::NegativeFromEnd };
     vec![
+        Sample::new(from_end, vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[3, 5], 4)], |x| {
+            Array::from_fn(&[3, 5], |i| x[0].at(&[i[0], x[1].at(i) as usize]))
+        }),
         Sample::new(op(1), vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[2, 5], 4)], |x| {
             Array::from_fn(&[2, 5], |i| x[0].at(&[i[0], x[1].at(i) as usize]))
         }),

@@ -1,6 +1,6 @@
 //! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
 
-use opforge_tile::forms::{Index, Indices, OnMax};
+use opforge_tile::forms::{Index, Indices, Special};
 
 use crate::family::index::check_ids;
 use crate::functional::along_dimension;
@@ -11,8 +11,8 @@ use crate::ops::prelude::*;
 pub struct IndexAdd {
     /// The dimension that is indexed.
     pub dim: usize,
-    /// What the largest index of its dtype means.
-    pub on_max: OnMax,
+    /// Which indices mean something special.
+    pub special: Special,
 }
 
 impl Plain for IndexAdd {
@@ -52,14 +52,14 @@ impl Plain for IndexAdd {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: self.special, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::AddSlices { axis: self.dim, indices })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let grad = ctx.grad(0)?;
         let src = ctx.when(2, || {
-            let select = super::index_select::IndexSelect { dim: self.dim, on_max: self.on_max };
+            let select = super::index_select::IndexSelect { dim: self.dim, special: self.special };
             dispatch1(&select, &[&grad, &ctx.input(1)?])
         })?;
         Ok(smallvec![Some(grad), None, src])
@@ -89,7 +89,7 @@ pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alph
         true => source.clone(),
         false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
     };
-    let op = IndexAdd { dim, on_max: OnMax::Error };
+    let op = IndexAdd { dim, special: Special::None };
     along_dimension(input, index, &scaled, |input, index, source| dispatch_to(&op, &[input, index, source], out))
 }
 
@@ -98,12 +98,12 @@ impl Tensor {
     #[track_caller]
     pub fn index_add<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
         let dim = dim.to_index(self.shape(), "index_add")?;
-        dispatch1(&IndexAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
+        dispatch1(&IndexAdd { dim, special: Special::LargestSkips }, &[self, ids, src])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let op = IndexAdd { dim: 1, on_max: OnMax::Error };
+    let op = IndexAdd { dim: 1, special: Special::None };
     let inputs = vec![Array::spread(&[2, 4], -2.0..2.0), Array::indices(&[5], 4), Array::spread(&[2, 5], -2.0..2.0)];
     vec![Sample::new(op, inputs, |x| {
         let mut out = x[0].clone();

@@ -1,6 +1,6 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
-use opforge_tile::forms::{Index, Indices, OnMax};
+use opforge_tile::forms::{Index, Indices, Special};
 
 use crate::arguments::with_dimension;
 use crate::family::index::{check_ids, onto};
@@ -11,8 +11,8 @@ use crate::ops::prelude::*;
 pub struct IndexSelect {
     /// The dimension that is indexed.
     pub dim: usize,
-    /// What the largest index of its dtype means.
-    pub on_max: OnMax,
+    /// Which indices mean something special.
+    pub special: Special,
 }
 
 impl Plain for IndexSelect {
@@ -42,7 +42,7 @@ impl Plain for IndexSelect {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: self.special, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::Select { axis: self.dim, indices })
     }
 
@@ -52,7 +52,7 @@ impl Plain for IndexSelect {
             let (meta, grad, ids) = (ctx.input_meta(0), ctx.grad(0)?, ctx.input(1)?);
             let (before, after) = (&meta.dims()[..self.dim], &meta.dims()[self.dim + 1..]);
             let flat: Shape = before.iter().chain([&ids.elem_count()]).chain(after).copied().collect();
-            let op = super::index_add::IndexAdd { dim: self.dim, on_max: self.on_max };
+            let op = super::index_add::IndexAdd { dim: self.dim, special: self.special };
             onto(&op, ctx.zeros(0)?, &ids.flatten_all()?, &grad.reshape(flat)?)
         })?;
         Ok(smallvec![x, None])
@@ -75,33 +75,33 @@ impl Plain for IndexSelect {
 #[operator(DTypes::ALL, samples, IndexSelect)]
 pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    with_dimension(input, |input| select(input, index, dim, OnMax::Error))
+    with_dimension(input, |input| select(input, index, dim, Special::None))
 }
 
 #[track_caller]
-fn select(input: &Tensor, ids: &Tensor, dim: usize, on_max: OnMax) -> Result<Tensor> {
+fn select(input: &Tensor, ids: &Tensor, dim: usize, special: Special) -> Result<Tensor> {
     ensure(ids.rank() <= 1, || wrong_shape("index_select", "index", ids.shape(), "a vector"))?;
     let ids = if ids.rank() == 0 { ids.unsqueeze(0)? } else { ids.clone() };
-    dispatch1(&IndexSelect { dim, on_max }, &[input, &ids])
+    dispatch1(&IndexSelect { dim, special }, &[input, &ids])
 }
 
 impl Tensor {
     /// The elements of a dimension that a vector of integers names. An index equal to its dtype's maximum gives zeros.
     #[track_caller]
     pub fn index_select<D: Dim>(&self, ids: &Tensor, dim: D) -> Result<Tensor> {
-        select(self, ids, dim.to_index(self.shape(), "index_select")?, OnMax::Skip)
+        select(self, ids, dim.to_index(self.shape(), "index_select")?, Special::LargestSkips)
     }
 
     /// The rows of this table that a tensor of integers of any shape names: the result's shape is that of the indices, then the row's.
     #[track_caller]
     pub fn embedding(&self, ids: &Tensor) -> Result<Tensor> {
         ensure(self.rank() == 2, || wrong_shape("embedding", "table", self.shape(), "rank 2"))?;
-        dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Skip }, &[self, ids])
+        dispatch1(&IndexSelect { dim: 0, special: Special::LargestSkips }, &[self, ids])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let op = |dim| IndexSelect { dim, on_max: OnMax::Error };
+    let op = |dim| IndexSelect { dim, special: Special::None };
     let table = |shape: &[usize]| Array::spread(shape, -2.0..2.0);
     vec![
         Sample::new(op(0), vec![table(&[4, 3]), Array::indices(&[5], 4)], |x| {

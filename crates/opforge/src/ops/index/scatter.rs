@@ -1,6 +1,6 @@
 //! `scatter(x, dim, index, src)`: `src` written at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, Special};
 
 use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional::along_dimension;
@@ -11,8 +11,8 @@ use crate::ops::prelude::*;
 pub struct Scatter {
     /// The dimension that is indexed.
     pub dim: usize,
-    /// What the largest index of its dtype means.
-    pub on_max: OnMax,
+    /// Which indices mean something special.
+    pub special: Special,
 }
 
 impl Plain for Scatter {
@@ -31,7 +31,7 @@ impl Plain for Scatter {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: self.special, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Set })
     }
 
@@ -43,7 +43,7 @@ impl Plain for Scatter {
             dispatch1(self, &[&grad, &ids, &zeros])
         })?;
         let src = ctx.when(2, || {
-            let gather = super::gather::Gather { dim: self.dim, on_max: self.on_max };
+            let gather = super::gather::Gather { dim: self.dim, special: self.special };
             widen(&dispatch1(&gather, &[&grad, &ids])?, ctx.input_meta(2))
         })?;
         Ok(smallvec![x, None, src])
@@ -89,7 +89,7 @@ pub(crate) fn scatter_to(
         Some(other) => return Err(Error::value(OP, "reduce", other, "\"add\", \"multiply\" or none")),
     }
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    let op = Scatter { dim, on_max: OnMax::Error };
+    let op = Scatter { dim, special: Special::None };
     along_dimension(input, index, src, |input, index, src| dispatch_to(&op, &[input, index, src], out))
 }
 
@@ -98,12 +98,12 @@ impl Tensor {
     #[track_caller]
     pub fn scatter<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
         let dim = dim.to_index(self.shape(), "scatter")?;
-        dispatch1(&Scatter { dim, on_max: OnMax::Skip }, &[self, ids, src])
+        dispatch1(&Scatter { dim, special: Special::LargestSkips }, &[self, ids, src])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let op = Scatter { dim: 1, on_max: OnMax::Error };
+    let op = Scatter { dim: 1, special: Special::None };
     let ids = Array { content: Content::Index, ..Array::new(&[2, 3], vec![3.0, 0.0, 1.0, 2.0, 3.0, 0.0]) };
     let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), ids, Array::spread(&[2, 3], -2.0..2.0)];
     vec![Sample::new(op, inputs, |x| {

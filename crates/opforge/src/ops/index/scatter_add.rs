@@ -1,6 +1,6 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, Special};
 
 use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional::along_dimension;
@@ -11,8 +11,8 @@ use crate::ops::prelude::*;
 pub struct ScatterAdd {
     /// The dimension that is indexed.
     pub dim: usize,
-    /// What the largest index of its dtype means.
-    pub on_max: OnMax,
+    /// Which indices mean something special.
+    pub special: Special,
 }
 
 impl Plain for ScatterAdd {
@@ -31,7 +31,7 @@ impl Plain for ScatterAdd {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: self.on_max, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: self.special, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Add })
     }
 
@@ -39,7 +39,7 @@ impl Plain for ScatterAdd {
         let grad = ctx.grad(0)?;
         let src = ctx.when(2, || {
             let ids = ctx.input(1)?;
-            let gather = super::gather::Gather { dim: self.dim, on_max: self.on_max };
+            let gather = super::gather::Gather { dim: self.dim, special: self.special };
             widen(&dispatch1(&gather, &[&grad, &ids])?, ctx.input_meta(2))
         })?;
         Ok(smallvec![Some(grad), None, src])
@@ -64,7 +64,7 @@ impl Plain for ScatterAdd {
 #[operator(DTypes::COMPUTED, samples, ScatterAdd)]
 pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    let op = ScatterAdd { dim, on_max: OnMax::Error };
+    let op = ScatterAdd { dim, special: Special::None };
     along_dimension(input, index, src, |input, index, src| dispatch_to(&op, &[input, index, src], out))
 }
 
@@ -73,12 +73,12 @@ impl Tensor {
     #[track_caller]
     pub fn scatter_add<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
         let dim = dim.to_index(self.shape(), "scatter_add")?;
-        dispatch1(&ScatterAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
+        dispatch1(&ScatterAdd { dim, special: Special::LargestSkips }, &[self, ids, src])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let op = ScatterAdd { dim: 0, on_max: OnMax::Error };
+    let op = ScatterAdd { dim: 0, special: Special::None };
     let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[5, 3], 3), Array::spread(&[5, 4], -2.0..2.0)];
     vec![Sample::new(op, inputs, |x| {
         let mut out = x[0].clone();

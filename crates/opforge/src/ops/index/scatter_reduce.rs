@@ -1,6 +1,6 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, Indices, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, Special};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
@@ -34,7 +34,7 @@ impl Plain for ScatterReduce {
     }
 
     fn form(&self, place: &Place) -> Lowering {
-        let indices = Indices { on_max: OnMax::Error, part: place.of_input(0, self.dim) };
+        let indices = Indices { special: Special::None, part: place.of_input(0, self.dim) };
         Lowering::Index(Index::Scatter { axis: self.dim, indices, how: self.how })
     }
 
@@ -53,12 +53,12 @@ impl Plain for ScatterReduce {
 impl ScatterReduce {
     #[track_caller]
     fn gather(&self, t: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        dispatch1(&Gather { dim: self.dim, on_max: OnMax::Error }, &[t, ids])
+        dispatch1(&Gather { dim: self.dim, special: Special::None }, &[t, ids])
     }
 
     #[track_caller]
     fn count(&self, into: &Tensor, ids: &Tensor, flags: &Tensor) -> Result<Tensor> {
-        dispatch1(&ScatterAdd { dim: self.dim, on_max: OnMax::Error }, &[into, ids, flags])
+        dispatch1(&ScatterAdd { dim: self.dim, special: Special::None }, &[into, ids, flags])
     }
 
     /// The product of the others, for each factor: the whole product divided by it, or, of a product with a single zero, that without it.

@@ -1,6 +1,6 @@
 //! `cross_entropy(input, target)`: the negative logarithm of the probability that softmax gives to the right class.
 
-use opforge_tile::forms::OnMax;
+use opforge_tile::forms::Special;
 
 use crate::autograd::{no_grad, record_function};
 use crate::family::index::onto;
@@ -95,7 +95,7 @@ fn picked_of_scores(scores: &Tensor, log: &Tensor, dim: usize, index: &Tensor) -
     let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
         let Some(grad) = &grads[0] else { return Ok(vec![None]) };
         let spread = exp_times((&log).into(), (&grad.neg()?).into())?;
-        Ok(vec![Some(onto(&ScatterAdd { dim, on_max: OnMax::Error }, spread, &index, grad)?)])
+        Ok(vec![Some(onto(&ScatterAdd { dim, special: Special::None }, spread, &index, grad)?)])
     };
     Ok(record_function("cross_entropy", &[scores], &[picked], &[true], Arc::new(backward))?.remove(0))
 }

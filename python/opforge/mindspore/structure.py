@@ -20,7 +20,7 @@ class Slot:
 
 
 def mapped(function, value, kind=Base):
-    """`value` with `function` of each tensor (or other `kind`) in place of it."""
+    """`value` with `function` of each tensor (or other `kind`) in place of it. Lists and tuples of classes of their own are looked into, which the leaves of `utils._pytree` are not."""
     if isinstance(value, kind):
         return function(value)
     if isinstance(value, (tuple, list)):

@@ -1,7 +1,7 @@
 //! How objects of each class are looked into, as `graph/_surroundings.py` tells it once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -51,6 +51,9 @@ pub(super) struct Class {
     pub own: Vec<Py<PyType>>,
 }
 
+/// Classes that are remembered; programs that make classes as they run would otherwise keep them all.
+const MOST_CLASSES: usize = 1024;
+
 /// What was told of classes and packages.
 #[derive(Default)]
 pub(super) struct Known {
@@ -73,22 +76,32 @@ impl Rules {
         Rules { classify, is_users, known: Mutex::default() }
     }
 
+    /// What was told is asked for again. It is dropped when nobody waits for it: what a class's end runs may come here again.
     pub fn forget(&self) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
+        let known = std::mem::take(&mut *self.known());
+        drop(known);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is known of a class, which may be asked for now.
     pub fn class(&self, class: &Bound<'_, PyType>) -> PyResult<Arc<Class>> {
         let address = class.as_ptr() as usize;
-        if let Some((_, known)) = self.known.lock().unwrap_or_else(PoisonError::into_inner).classes.get(&address) {
+        if let Some((_, known)) = self.known().classes.get(&address) {
             return Ok(Arc::clone(known));
+        }
+        if self.known().classes.len() >= MOST_CLASSES {
+            self.forget();
         }
         let py = class.py();
         let (word, own, names): (String, Vec<Py<PyType>>, Bound<'_, PyAny>) =
             self.classify.bind(py).call1((class,))?.extract()?;
         let found = Arc::new(Class { kind: kind(&word, &names)?, own });
         let entry = (class.clone().unbind(), Arc::clone(&found));
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).classes.insert(address, entry);
+        let before = self.known().classes.insert(address, entry);
+        drop(before);
         Ok(found)
     }
 
@@ -98,11 +111,11 @@ impl Rules {
             Ok(name) => name.to_str()?,
             Err(_) => "",
         };
-        if let Some(&known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).packages.get(text) {
+        if let Some(&known) = self.known().packages.get(text) {
             return Ok(known);
         }
         let found = self.is_users.bind(name.py()).call1((text,))?.extract()?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).packages.insert(text.to_owned(), found);
+        self.known().packages.insert(text.to_owned(), found);
         Ok(found)
     }
 }

@@ -32,7 +32,7 @@ pub(super) trait See<'py> {
     fn plain(&mut self, value: &Bound<'py, PyAny>, inside: bool) -> PyResult<()>;
     /// An object stands here, of which is told later.
     fn later(&mut self) {}
-    /// So many attributes, or bytes, are told of.
+    /// What an array holds, or how many attributes of an object follow.
     fn bytes(&mut self, _bytes: &[u8]) {}
     fn tensor(&mut self, tensor: &Tensor);
     /// An object, the first time.
@@ -121,10 +121,14 @@ impl<'py, V: See<'py>> Walk<'_, 'py, V> {
         inside: bool,
     ) -> PyResult<()> {
         let class = self.rules.class(class)?;
+        self.methods_later(class, names, depth, inside);
+        Ok(())
+    }
+
+    fn methods_later(&mut self, class: Arc<Class>, names: Option<Bound<'py, PyTuple>>, depth: usize, inside: bool) {
         if !class.own.is_empty() {
             self.waiting.push((Item::Methods(class, names), depth, inside));
         }
-        Ok(())
     }
 
     fn visit(&mut self, value: Bound<'py, PyAny>, depth: usize, inside: bool) -> PyResult<()> {
@@ -148,6 +152,7 @@ impl<'py, V: See<'py>> Walk<'_, 'py, V> {
         self.alive.push(value.clone());
         self.see.object(&value, &class.kind)?;
         if let Kind::Holder(holder) = &class.kind {
+            self.methods_later(Arc::clone(&class), None, depth.saturating_sub(1), false);
             return self.holder(&value, holder, depth);
         }
         let Some(below) = depth.checked_sub(1) else { return Ok(()) };
@@ -163,10 +168,9 @@ impl<'py, V: See<'py>> Walk<'_, 'py, V> {
         }
     }
 
-    /// A module, a cell or a graph: its class's methods, its tensors, its children, and its other attributes.
+    /// A module, a cell or a graph: its tensors, its children, and its other attributes.
     fn holder(&mut self, value: &Bound<'py, PyAny>, holder: &Holder, depth: usize) -> PyResult<()> {
         let py = value.py();
-        self.methods_of(&value.get_type(), None, depth.saturating_sub(1), false)?;
         let own = value.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?;
         let tables = holder.tensors.iter().chain(&holder.children);
         for name in tables.clone() {

@@ -420,7 +420,7 @@ def test_compiled_modules_are_pickled_as_modules():
 READ_ELEMENTS = set(
     """
     allclose argwhere bincount combinations ctc_loss embedding_bag equal histc histogram index_get istft lstsq masked_scatter masked_select multinomial
-    nanquantiles nonzero nonzero_as nonzero_tuple one_hot pdist quantiles repeat_interleave_each repeated_positions segment_reduce tensor_split_by
+    nanquantiles nonzero nonzero_as nonzero_tuple one_hot quantiles repeat_interleave_each repeated_positions segment_reduce tensor_split_by
     tril_indices triu_indices unique unique_consecutive unravel_index where_places
     """.split()
 )

@@ -305,6 +305,28 @@ def test_distances_of_equal_rows_are_zero_whatever_the_order():
     assert torch.allclose(torch.cdist(many, many), torch.cdist(many, many, compute_mode="donot_use_mm_for_euclid_dist"), atol=1e-3)
 
 
+def test_gradients_of_distances_of_order_infinity_and_of_equal_rows():
+    x = torch.tensor([[0.0, 0.0], [1.0, -1.0], [0.0, 0.0]], requires_grad=True)
+    torch.pdist(x, float("inf")).sum().backward()
+    # Of elements as large as the distance, each has the whole.
+    assert x.grad.tolist() == [[-1.0, 1.0], [2.0, -2.0], [-1.0, 1.0]]
+    for p in (0.5, 1.0, 2.0, 3.0, float("inf")):
+        equal = torch.ones(3, 2, requires_grad=True)
+        (torch.cdist(equal, equal, p).sum() + torch.pdist(equal, p).sum()).backward()
+        assert equal.grad.tolist() == [[0.0, 0.0]] * 3, p
+
+
+def test_distances_of_nothing():
+    for p in (0.0, 0.5, 1.0, 2.0, 3.0, float("inf")):
+        assert torch.equal(torch.cdist(torch.ones(2, 3, 0), torch.ones(4, 0), p), torch.zeros(2, 3, 4)), p
+        assert torch.cdist(torch.ones(0, 2), torch.ones(3, 2), p).shape == (0, 3)
+        assert torch.equal(torch.pdist(torch.ones(3, 0), p), torch.zeros(3)), p
+        assert torch.pdist(torch.ones(1, 2), p).shape == torch.pdist(torch.ones(0, 2), p).shape == (0,)
+        x, y = torch.ones(3, 2, requires_grad=True), torch.ones(0, 2, requires_grad=True)
+        (torch.cdist(x, y, p).sum() + torch.pdist(x[:1], p).sum()).backward()
+        assert torch.equal(x.grad, torch.zeros(3, 2)) and y.grad.shape == (0, 2), p
+
+
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 @pytest.mark.parametrize("kernel, stride, padding, ceil_mode", [(2, 2, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0, True), (4, 1, 2, False)])
 @pytest.mark.parametrize("options", [{}, {"count_include_pad": False}, {"divisor_override": -3}], ids=str)

@@ -43,6 +43,7 @@ pub mod attention;
 pub mod conv;
 pub mod copy;
 pub mod dense;
+pub mod distance;
 pub mod elementwise;
 pub mod forms;
 pub mod fourier;

@@ -67,6 +67,7 @@ pub fn program_of(
         Lowering::Rows(rows) => forms::rows::rows(call, rows),
         Lowering::Normalize(form) => forms::normalize::normalize(call, form),
         Lowering::Contract(form) => forms::contract::contract(call, form),
+        Lowering::Distances(form) => forms::distances::distances(call, form),
         Lowering::Attention(form) => forms::attention::attention(call, form),
         Lowering::Recurrent(form) => forms::recurrent::recurrent(call, form),
         Lowering::Move(form) => forms::moved::moved(call, form),

@@ -28,7 +28,7 @@ const CPU: Layers = &[
     &["copy"],
     &["loops", "elementwise", "arange"],
     &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense", "quantized"],
-    &["norm", "scan", "index", "conv", "recurrent", "fourier"],
+    &["norm", "scan", "index", "conv", "recurrent", "fourier", "distance"],
     &["attention", "pool", "resample", "sample"],
     &["forms", "program"],
     &["internals"],

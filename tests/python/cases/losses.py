@@ -100,6 +100,11 @@ def multilabel_margin(x, target):
     return np.array(rows)
 
 
+def minkowski(x, y, p):
+    """The norms of the differences of all rows."""
+    return np.linalg.norm(x[..., :, None, :] - y[..., None, :, :], p, axis=-1)
+
+
 CASES = [
     *losses("mse_loss", lambda x, y: (x - y) ** 2, X, Y),
     *losses("l1_loss", lambda x, y: np.abs(x - y), X, Y),
@@ -134,14 +139,17 @@ CASES = [
     case("cosine_similarity", cosine, X, Y, dim=0),
     case("pairwise_distance", pairwise, X, Y),
     case("pairwise_distance", pairwise, X, Y, p=1.0, keepdim=True),
-    *(case("cdist", lambda a, b, p: distance.cdist(a, b, "minkowski", p=p), X, Y[:2], p) for p in (1.0, 2.0, 3.0)),
+    *(case("cdist", minkowski, X, Y[:2], p) for p in (0.5, 1.0, 2.0, 3.0, np.inf)),
+    case("cdist", minkowski, spread(-1, 1, 2, 1, 3, 4), spread(-1, 2, 3, 2, 4), 3.0),
+    case("cdist", minkowski, X, Y[:2], 0.0, smooth=False),
     *(
         case("cdist", lambda a, b, compute_mode: distance.cdist(a, b), a, b, compute_mode=mode, half=False)
         for a, b in [(X, Y[:2]), (spread(-1, 1, 30, 3), Y[:2])]
         for mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary")
     ),
     case("pdist", lambda x: distance.pdist(x), X),
-    case("pdist", lambda x, p: distance.pdist(x, "minkowski", p=p), X, 3.0),
+    *(case("pdist", lambda x, p: minkowski(x, x, p)[np.triu_indices(len(x), 1)], X, p) for p in (0.5, 1.0, 3.0, np.inf)),
+    case("pdist", lambda x, p: minkowski(x, x, p)[np.triu_indices(len(x), 1)], X, 0.0, smooth=False),
     case("normalize", lambda x: x / np.linalg.norm(x, axis=1, keepdims=True), X),
     case("normalize", lambda x, p, dim: x / np.linalg.norm(x, p, axis=dim, keepdims=True), X, p=1.0, dim=0),
 ]

@@ -30,7 +30,6 @@ KNOWN = [
     Known("logdet|slogdet", GRADIENT, "ingular|inv", "gradients of logarithms of determinants at singular matrices are an error"),
     Known("amax|amin", GRADIENT, "NaN|infinity", "infinite gradients go to the extremes alone"),
     Known("hardswish|elu|celu|selu|hardtanh|relu6|softshrink|hardshrink", GRADIENT, "NaN|nan", "gradients of bends at NaN pass, whatever the element's place"),
-    Known("cdist|pdist", GRADIENT, "numbers", "ties of p=inf share gradients"),
     Known("scatter_reduce|index_reduce", GRADIENT, "numbers", "include_self=False leaves self out"),
     Known("ctc_loss", GRADIENT, "numbers", "the gradient of ctc_loss is the derivative"),
     Known("cholesky_(solve|inverse)", GRADIENT, "here -?0.0", "the triangle that is not read has no gradient"),

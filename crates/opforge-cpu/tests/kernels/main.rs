@@ -5,6 +5,7 @@ mod attention;
 mod conv;
 mod copy;
 mod dense;
+mod distance;
 mod fourier;
 mod halves;
 mod index;

@@ -1,6 +1,6 @@
 //! Mathematical functions of values: those of tile functions, traced.
 
-use opforge_tile::{Float, UnaryFn, math};
+use opforge_tile::{BinaryFn, Float, UnaryFn, math};
 
 use crate::value::Value;
 
@@ -31,4 +31,22 @@ functions! {
     cos = Cos, math::cos;
     tanh = Tanh, math::tanh;
     sigmoid = Sigmoid, math::sigmoid;
+}
+
+#[derive(Clone, Copy)]
+struct Pow;
+
+impl BinaryFn for Pow {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V, y: V) -> V {
+        math::pow(x, y)
+    }
+}
+
+/// A power of a float.
+pub(crate) fn pow<'a>(x: Value<'a>, y: Value<'a>) -> Value<'a> {
+    match opforge_trace::binary(Pow, x.dtype(), x.code.target.arithmetic()) {
+        Some(expression) => x.code.call(&expression, &[x, y]),
+        None => x,
+    }
 }

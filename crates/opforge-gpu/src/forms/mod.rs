@@ -4,6 +4,7 @@ pub(crate) mod attention;
 pub(crate) mod chain;
 pub(crate) mod contract;
 pub(crate) mod convolution;
+pub(crate) mod distances;
 pub(crate) mod fill;
 pub(crate) mod fourier;
 pub(crate) mod index;

@@ -2,6 +2,7 @@
 //! operator's; indices count from 0, and `out[.., i, ..]` has `i` along the axis that is spoken of.
 
 mod dense;
+mod distances;
 mod fourier;
 mod index;
 mod network;
@@ -14,6 +15,7 @@ use opforge_core::{Layout, Scalar};
 use opforge_macros::Attributes;
 
 pub use dense::Dense;
+pub use distances::Distances;
 pub use fourier::{Fourier, Spectrum};
 pub use index::{Combine, Index, Indices, Special};
 pub use network::{Attention, CellKind, Recurrent};

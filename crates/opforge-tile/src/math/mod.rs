@@ -42,7 +42,7 @@ pub use modified_first::{bessel_i0, bessel_i0e, bessel_i1, bessel_i1e};
 pub use modified_second::{bessel_k0, bessel_k0e, bessel_k1, bessel_k1e};
 pub use normal::{gelu, gelu_slope, log_ndtr};
 pub use parts::{exponent, mantissa};
-pub use pow::{pow, recip, rsqrt};
+pub use pow::{pow, power, recip, rsqrt};
 pub use quantile::{erf_inv, ndtri};
 pub use trig::{cos, sin, tan};
 

@@ -8,23 +8,26 @@ use crate::{Float, Intrinsic};
 /// x to the power of y. Error: f32 0.51, f64 1; portable f64 is computed lane by lane by the standard library.
 #[inline(always)]
 pub fn pow<V: Float>(x: V, y: V) -> V {
-    if V::DOUBLE {
-        if !V::fused() {
-            return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
-        }
-        return with_special_cases(x, y, power(x.abs(), y));
+    if V::DOUBLE && !V::fused() {
+        return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
     }
-    let magnitude = x.abs().via_f64_2(
-        y,
-        #[inline(always)]
-        |x, y| exp_to(y * log_to(x, true), true),
-    );
-    with_special_cases(x, y, magnitude)
+    with_special_cases(x, y, power(x.abs(), y))
 }
 
-/// x to the power of y for x of 0 and more, by a logarithm of twice the digits.
+/// x to the power of y, finite and not 0, for x of 0 and more. Error: as [`pow`]'s.
 #[inline(always)]
-fn power<V: Float>(x: V, y: V) -> V {
+pub fn power<V: Float>(x: V, y: V) -> V {
+    if !V::DOUBLE {
+        return x.via_f64_2(
+            y,
+            #[inline(always)]
+            |x, y| exp_to(y * log_to(x, true), true),
+        );
+    }
+    if !V::fused() {
+        return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
+    }
+    // By a logarithm of twice the digits.
     let (high, low) = log_pair(x);
     let product = y * high;
     let rest = y.mul_add(high, -product) + y * low;

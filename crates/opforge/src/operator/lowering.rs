@@ -9,10 +9,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use opforge_core::Scalar;
-use opforge_cpu::{arange, dense, elementwise, forms, fourier, reduce, scan};
+use opforge_cpu::{arange, dense, distance, elementwise, forms, fourier, reduce, scan};
 use opforge_runtime::{HostKernel, Kernel};
 use opforge_tile::forms::{
-    Attention, Contract, Dense, Draws, Fourier, Index, Move, Normalize, Recurrent, Scan, Search, Sort, Spread, Windowed,
+    Attention, Contract, Dense, Distances, Draws, Fourier, Index, Move, Normalize, Recurrent, Scan, Search, Sort,
+    Spread, Windowed,
 };
 
 use super::{Reduce, Rows, Tile};
@@ -50,6 +51,8 @@ pub enum Lowering {
     Normalize(Normalize),
     /// Products of matrices.
     Contract(Contract),
+    /// Distances between rows, and their gradient.
+    Distances(Distances),
     /// Attention, and its gradients.
     Attention(Attention),
     /// A recurrent cell over a sequence, and its gradients.
@@ -100,6 +103,7 @@ impl Lowering {
             Lowering::Attention(form) => forms::attended(op, form, inputs, outputs),
             Lowering::Recurrent(form) => forms::recurred(op, form, inputs, outputs),
             Lowering::Contract(form) => forms::contract(op, form, inputs, output),
+            Lowering::Distances(form) => distance::distances(op, form, inputs, output),
             Lowering::Move(form) => forms::moved(op, &form, inputs, output),
             Lowering::Index(form) => forms::indexed(op, form, inputs, output),
             Lowering::Windowed(form) => forms::windowed(op, &form, inputs, outputs),
@@ -132,6 +136,7 @@ impl Debug for Lowering {
             Lowering::Attention(form) => form.fmt(f),
             Lowering::Recurrent(form) => form.fmt(f),
             Lowering::Contract(form) => form.fmt(f),
+            Lowering::Distances(form) => form.fmt(f),
             Lowering::Move(form) => form.fmt(f),
             Lowering::Index(form) => form.fmt(f),
             Lowering::Windowed(form) => form.fmt(f),

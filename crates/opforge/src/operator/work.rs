@@ -12,7 +12,7 @@ use crate::Meta;
 pub struct Work {
     /// Bytes that are read and written, each once.
     pub bytes: usize,
-    /// The multiplications and additions of products, convolutions, attention and recurrent cells; of other calls none, which memory holds up.
+    /// The multiplications and additions of products, convolutions, distances, attention and recurrent cells; of other calls none, which memory holds up.
     pub flops: usize,
 }
 
@@ -50,6 +50,11 @@ impl Lowering {
     fn flops(&self, inputs: &[&Meta], outputs: &[&Meta]) -> usize {
         match (self, inputs) {
             (Lowering::Contract(_), [left, ..]) => 2 * left.dims().last().unwrap_or(&1) * outputs[0].elem_count(),
+            (Lowering::Distances(form), _) => {
+                let (distances, rows) = if form.gradient { (inputs[0], inputs[1]) } else { (outputs[0], inputs[0]) };
+                // A difference, its magnitude or share, and a sum.
+                3 * rows.dims().last().unwrap_or(&1) * distances.elem_count()
+            }
             (Lowering::Attention(form), [q, k, v, ..]) => attention(form, q, k, v),
             (Lowering::Recurrent(form), _) => {
                 // Products of the state's weight and each hidden state; for the gradient, of both their gradients.

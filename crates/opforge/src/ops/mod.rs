@@ -43,7 +43,7 @@ catalogue! {
     fourier { dft }
     /// Linear algebra: products, factorisations and solutions of systems.
     linalg {
-        cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, geqrf, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr,
+        cdist, cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, geqrf, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pdist, pinv, qr,
         slogdet, solve, solve_triangular, svd, svdvals,
     }
     /// What neural networks are made of.

@@ -1,5 +1,6 @@
 //! Operators state what they compute: whoever reads no more than that, naively and in f64, finds what their kernels find.
 
+mod distances;
 mod index;
 mod moved;
 mod networks;
@@ -39,6 +40,7 @@ fn read(lowering: &Lowering, call: &Recorded, outputs: &[Meta]) -> Option<Vec<Ar
         Lowering::Scan(form) => runs::scan(form, &x[0]),
         Lowering::Sort(form) => runs::sort(form, &x, shape),
         Lowering::Contract(form) => moved::contract(form, &x, shape),
+        Lowering::Distances(form) => distances::distances(form, &x, shape),
         Lowering::Move(form) => moved::moved(form, &x, shape),
         Lowering::Index(form) => index::index(*form, &x, shape),
         Lowering::Fourier(form) => waves::fourier(form, &x[0], shape),

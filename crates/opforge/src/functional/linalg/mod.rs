@@ -2,7 +2,7 @@
 
 mod addmm;
 mod chains;
-mod distance;
+pub(crate) mod distance;
 mod einsum;
 mod factors;
 mod inverse;

@@ -14,12 +14,12 @@ use super::Failure;
 use super::number::{Number, copied, finite, memory, zeros};
 use super::place::matrix;
 
-/// Eigenvalues in ascending order and, if wanted, eigenvectors, of the Hermitian matrix that one triangle tells.
-pub(super) fn symmetric<T: Number>(
-    a: MatRef<'_, T>,
+/// As [`Number::symmetric_eigen`], of complex matrices.
+pub(super) fn of_hermitian(
+    a: MatRef<'_, Complex<f64>>,
     upper: bool,
-    values: &mut [T],
-    mut vectors: Option<&mut Room<T>>,
+    values: &mut [Complex<f64>],
+    mut vectors: Option<&mut Room<Complex<f64>>>,
 ) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
@@ -27,21 +27,19 @@ pub(super) fn symmetric<T: Number>(
     }
     // Transposed, a Hermitian matrix is its conjugate: its vectors are the conjugates of those of the matrix.
     let mut columns = copied(if upper { a.transpose() } else { a })?;
-    if !T::IS_REAL {
-        // As in LAPACK, the diagonal counts as real whatever it holds.
-        columns.iter_mut().step_by(n + 1).for_each(|x| *x = T::of(x.real()));
-    }
+    // As in LAPACK, the diagonal counts as real whatever it holds.
+    columns.iter_mut().step_by(n + 1).for_each(|x| *x = Complex::new(x.re, 0.0));
     let lower = MatRef::from_column_major_slice(&columns, n, n);
     if (0..n).any(|j| (j..n).any(|i| !lower.get(i, j).has_value())) {
         return Err(Failure::NotFinite);
     }
     let compute = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
-    let mut room = memory(self_adjoint_evd_scratch::<T>(n, compute, Par::Seq, Default::default()))?;
+    let mut room = memory(self_adjoint_evd_scratch::<Complex<f64>>(n, compute, Par::Seq, Default::default()))?;
     let basis = vectors.as_deref_mut().map(|v| matrix(v, n));
     let (values, stack) = (DiagMut::from_slice_mut(values), MemStack::new(&mut room));
     self_adjoint_evd(lower, values, basis, Par::Seq, stack, Default::default()).map_err(|_| Failure::NotConverged)?;
-    if let Some(vectors) = vectors.filter(|_| upper && !T::IS_REAL) {
-        vectors.iter_mut().for_each(|x| *x = x.conjugate());
+    if let Some(vectors) = vectors.filter(|_| upper) {
+        vectors.iter_mut().for_each(|x| *x = x.conj());
     }
     Ok(())
 }

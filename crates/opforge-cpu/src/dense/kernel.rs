@@ -237,9 +237,9 @@ impl<S: Stored> DenseKernel<S> {
             Dense::SingularValues => spectral::svd(a, &mut results.numbers[0], None),
             Dense::Eigh { upper } => {
                 let [values, vectors] = &mut results.numbers[..] else { unreachable!("values and vectors") };
-                eigen::symmetric(a, upper, values, Some(vectors))
+                Number::symmetric_eigen(a, upper, values, Some(vectors))
             }
-            Dense::EigenvaluesSymmetric { upper } => eigen::symmetric(a, upper, &mut results.numbers[0], None),
+            Dense::EigenvaluesSymmetric { upper } => Number::symmetric_eigen(a, upper, &mut results.numbers[0], None),
             Dense::Eig => {
                 let [values, vectors] = &mut results.complex[..] else { unreachable!("values and vectors") };
                 eigen::general(a, values, Some(vectors))

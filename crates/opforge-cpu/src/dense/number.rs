@@ -12,7 +12,7 @@ use opforge_runtime::checkpoint;
 
 use super::product::{self, Update};
 use super::triangular::{self, Triangle};
-use super::{Failure, eigen, eliminate, small};
+use super::{Failure, eigen, eliminate, small, symmetric};
 use crate::loops::work::LOOK;
 
 /// f32, f64 or c128. c64 is computed in c128: factorisations of its own would double their code.
@@ -30,6 +30,14 @@ pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
         a: MatRef<'_, Self>,
         values: &mut [Complex<f64>],
         vectors: Option<&mut Room<Complex<f64>>>,
+    ) -> Result<(), Failure>;
+
+    /// Eigenvalues in ascending order and, if wanted, eigenvectors, of the Hermitian matrix that one triangle tells.
+    fn symmetric_eigen(
+        a: MatRef<'_, Self>,
+        upper: bool,
+        values: &mut [Self],
+        vectors: Option<&mut Room<Self>>,
     ) -> Result<(), Failure>;
 
     /// `C = A B` or `C -= A B`. The columns of `C` are contiguous.
@@ -111,6 +119,14 @@ macro_rules! real {
             ) -> Result<(), Failure> {
                 eigen::of_real(a, values, vectors)
             }
+            fn symmetric_eigen(
+                a: MatRef<'_, $t>,
+                upper: bool,
+                values: &mut [$t],
+                vectors: Option<&mut Room<$t>>,
+            ) -> Result<(), Failure> {
+                symmetric::eigen(a, upper, values, vectors)
+            }
             fn product(c: MatMut<'_, $t>, update: Update, a: MatRef<'_, $t>, b: MatRef<'_, $t>) -> opforge_core::Result<()> {
                 product::of_reals(c, update, a, b)
             }
@@ -142,6 +158,14 @@ impl Number for Complex<f64> {
     }
     fn eigen(a: MatRef<'_, Self>, values: &mut [Self], vectors: Option<&mut Room<Self>>) -> Result<(), Failure> {
         eigen::of_complex(a, values, vectors)
+    }
+    fn symmetric_eigen(
+        a: MatRef<'_, Self>,
+        upper: bool,
+        values: &mut [Self],
+        vectors: Option<&mut Room<Self>>,
+    ) -> Result<(), Failure> {
+        eigen::of_hermitian(a, upper, values, vectors)
     }
     fn product(
         c: MatMut<'_, Self>,

@@ -47,6 +47,11 @@ impl Place {
         offset + index * first
     }
 
+    /// The steps from row to row and from column to column.
+    pub fn steps(&self) -> [isize; 2] {
+        [self.row, self.column]
+    }
+
     /// The offset of an element in its matrix.
     #[inline(always)]
     pub fn within(&self, i: usize, j: usize) -> isize {

@@ -74,21 +74,32 @@ impl<T: Number> Reflections<T> {
         let size = self.coefficients.len() / self.block;
         let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
         let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
-        let mut x = matrix(x, self.rows);
-        let blocks = size.div_ceil(self.block);
-        for i in 0..blocks {
-            let first = self.block * if adjoint { i } else { blocks - 1 - i };
-            let width = self.block.min(size - first);
-            let reflections = basis.get(first.., first..first + width);
-            let factor = coefficients.get(..width, first..first + width);
-            reflect(reflections, factor, x.as_mut().subrows_mut(first, self.rows - first), adjoint)?;
-        }
-        Ok(())
+        apply_blocks(basis, coefficients, matrix(x, self.rows), adjoint)
     }
 }
 
+/// Overwrites `X` with `Q X` or `Q^H X`: `Q` is the product of the reflections that the columns of a basis tell below its diagonal, whose triangular
+/// factors are beside each other, one for each block of as many columns as they have rows.
+pub(super) fn apply_blocks<T: Number>(
+    basis: MatRef<'_, T>,
+    factors: MatRef<'_, T>,
+    mut x: MatMut<'_, T>,
+    adjoint: bool,
+) -> Result<(), Failure> {
+    let (rows, size, block) = (basis.nrows(), basis.ncols(), factors.nrows());
+    let blocks = size.div_ceil(block);
+    for i in 0..blocks {
+        let first = block * if adjoint { i } else { blocks - 1 - i };
+        let width = block.min(size - first);
+        let reflections = basis.get(first.., first..first + width);
+        let factor = factors.get(..width, first..first + width);
+        reflect(reflections, factor, x.as_mut().subrows_mut(first, rows - first), adjoint)?;
+    }
+    Ok(())
+}
+
 /// Columns of a panel.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 /// Up to so many columns, to pack the reflections would cost more than to read them.
 const FEW: usize = 4;
 

@@ -9,7 +9,7 @@ use opforge_runtime::alloc::Room;
 use super::number::{Number, conjugate, copied, finite, memory, zeros};
 use super::place::matrix;
 use super::product::Update;
-use super::{Failure, eigen, qr};
+use super::{Failure, qr};
 
 /// Singular values in descending order and, if wanted, `U` and `V`, thin or full as the rooms' sizes say.
 pub(super) fn svd<T: Number>(
@@ -49,7 +49,7 @@ fn parts<T: Number>(a: MatRef<'_, T>, hermitian: bool) -> Result<Parts<T>, Failu
     let size = m.min(n);
     let mut parts = Parts { u: zeros(m * size)?, s: zeros(size)?, v: zeros(n * size)? };
     if hermitian {
-        eigen::symmetric(a, false, &mut parts.s, Some(&mut parts.u))?;
+        T::symmetric_eigen(a, false, &mut parts.s, Some(&mut parts.u))?;
         parts.v.copy_from_slice(&parts.u);
     } else {
         svd(a, &mut parts.s, Some((&mut parts.u, &mut parts.v)))?;

@@ -288,6 +288,11 @@ impl Vector for F64 {
         } else {
             _mm256_permute_pd::<0b0101>(self.0)
         });
+        fn interleaved(self, other: Self, half: usize) -> [Self; 2] = if half == 2 {
+            [Self(_mm256_permute2f128_pd::<0x20>(self.0, other.0)), Self(_mm256_permute2f128_pd::<0x31>(self.0, other.0))]
+        } else {
+            [Self(_mm256_unpacklo_pd(self.0, other.0)), Self(_mm256_unpackhi_pd(self.0, other.0))]
+        };
     }
     #[inline(always)]
     fn first(n: usize) -> Mask4 {

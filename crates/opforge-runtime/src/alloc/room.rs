@@ -95,6 +95,12 @@ impl<T: Copy> Room<T> {
         Ok(())
     }
 
+    /// Takes all elements away; the capacity stays.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
     #[cold]
     fn grow(&mut self) -> Result<()> {
         let mut more = Self::with_capacity(self.capacity.saturating_mul(2).max(16))?;

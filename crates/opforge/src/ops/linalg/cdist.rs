@@ -38,7 +38,7 @@ impl Plain for Cdist {
         matrix_axes(inputs, &LAST, [Role::Map, Role::Map, width_role(self.order)])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Distances(Distances { order: self.order, pairs: false, gradient: false })
     }
 
@@ -95,7 +95,7 @@ impl Plain for CdistGrad {
         matrix_axes(inputs, &LAST, [Role::Map, Role::Sum, Role::Map])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Distances(Distances { order: self.order, pairs: false, gradient: true })
     }
 }

@@ -31,7 +31,7 @@ impl Plain for Pdist {
         AxisMap::letters("nk->p", &[('n', Role::Whole), ('p', Role::Whole), ('k', width_role(self.order))])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Distances(Distances { order: self.order, pairs: true, gradient: false })
     }
 
@@ -55,7 +55,7 @@ impl Plain for Pdist {
 /// The first and second row of each pair.
 fn pairs(x: &Tensor) -> Result<[Tensor; 2]> {
     let n = x.dims()[0];
-    let both = f::triu_indices(n, n, 1, None, Some(x.device().clone()))?;
+    let both = f::triu_indices(n, n, 1, None, Some(*x.device()))?;
     Ok([both.get(0)?, both.get(1)?])
 }
 
@@ -84,7 +84,7 @@ impl Plain for PdistGrad {
         AxisMap::letters("p,nk,p->nk", &[('n', Role::Whole), ('p', Role::Whole)])
     }
 
-    fn form(&self) -> Lowering {
+    fn form(&self, _: &Place) -> Lowering {
         Lowering::Distances(Distances { order: self.order, pairs: true, gradient: true })
     }
 }

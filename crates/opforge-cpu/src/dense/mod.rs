@@ -1,7 +1,7 @@
 //! Factorisations of matrices and what follows from them, one for each of a batch, over memory of any strides: LU, Cholesky, QR, triangular systems and
 //! real symmetric eigenvectors by products of our own, faer's algorithms for the rest.
 //!
-//! The matrices of a batch are shared out to threads, small ones a [vector](lanes) of them at once. A single one's products and triangular systems are
+//! The matrices of a batch are shared out to threads, small ones a vector of them at once. A single one's products and triangular systems are
 //! shared by parts of the result, so that it does not depend on how many threads there are; faer's algorithms run on one.
 //!
 //! faer is pure Rust, so there is nothing to install. Of complex matrices, adjoints (`^H`) stand for transposes (`^T`). Vectors of `svd` and `eigh` and

@@ -131,9 +131,9 @@ impl Meeting<'_> {
         let listener = bind_beside(here.ip(), is_loopback(address))?;
         let port = listener.local_addr()?.port();
         let hello = Hello { purpose: Purpose::Meet, token: 0, rank: self.rank, ranks: self.ranks, port };
-        // Rank 0 says who is missing, at its own limit.
-        let answer =
-            (&stream).write_all(&hello.to_bytes()).and_then(|()| Answer::receive(&stream, &patience.longer(ATTEMPT)));
+        // Rank 0 says who is missing, at its own limit, which has begun when it can be reached.
+        let of_host = Patience::new(self.limit.saturating_add(ATTEMPT), self.go_on);
+        let answer = (&stream).write_all(&hello.to_bytes()).and_then(|()| Answer::receive(&stream, &of_host));
         let (token, addresses) = match answer {
             Ok(Answer::Met { token, addresses }) if addresses.len() == self.ranks => (token, addresses),
             Ok(Answer::Refused(why)) => {

@@ -21,11 +21,6 @@ impl<'a> Patience<'a> {
         Patience { until: deadline(limit), go_on }
     }
 
-    /// The same, for so much longer.
-    pub fn longer(&self, by: Duration) -> Patience<'a> {
-        Patience { until: self.until.checked_add(by).unwrap_or(self.until), go_on: self.go_on }
-    }
-
     /// How long a step may take, `most` at most; none at the end.
     pub fn step(&self, most: Duration) -> Option<Duration> {
         let left = self.until.saturating_duration_since(Instant::now());

@@ -120,15 +120,17 @@ pub fn pdist(input: &Tensor, p: f64) -> Result<Tensor> {
 
 fn samples() -> Vec<Sample> {
     let sample = |order: f64, n: usize, width: usize| {
-        let sample =
-            Sample::new(Pdist { order: order.into() }, vec![Array::spread(&[n, width], -2.0..2.0)], move |x| {
-                let (n, width) = (x[0].shape[0], x[0].shape[1]);
-                let distance =
-                    |i: usize, j: usize| reference_norm(order, (0..width).map(|k| x[0].at(&[i, k]) - x[0].at(&[j, k])));
-                let all: Vec<f64> =
-                    (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| distance(i, j)).collect();
-                Array::new(&[all.len()], all)
-            });
+        // Neighbouring rows of evenly spread numbers differ by the same in all columns: the largest difference would have no derivative.
+        let mut rows = Array::spread(&[n, width], -2.0..2.0);
+        rows.data.iter_mut().enumerate().for_each(|(i, x)| *x *= 1.0 + 0.07 * i as f64);
+        let sample = Sample::new(Pdist { order: order.into() }, vec![rows], move |x| {
+            let (n, width) = (x[0].shape[0], x[0].shape[1]);
+            let distance =
+                |i: usize, j: usize| reference_norm(order, (0..width).map(|k| x[0].at(&[i, k]) - x[0].at(&[j, k])));
+            let all: Vec<f64> =
+                (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| distance(i, j)).collect();
+            Array::new(&[all.len()], all)
+        });
         if order == 0.0 { sample.rough() } else { sample }
     };
     let orders = [0.0, 0.7, 1.0, 2.0, 3.0, f64::INFINITY];

@@ -14,6 +14,8 @@ use opforge_runtime::{parallel, vm};
 
 /// Elements of the largest input: enough for several ranges of a parallel loop and for the queue.
 const LARGE: usize = 1 << 17;
+/// Elements of an output, in those of the largest input.
+const MOST_TIMES: usize = 16;
 
 /// The number of threads and the way of calling are the process's: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -44,21 +46,31 @@ fn of_operator(definition: &'static Definition, len: usize) -> Vec<Case> {
     };
     let inputs = inputs_in(definition.name, sample, types);
     let small = tensors(&inputs, types);
-    let map = sample.operator().expect("chosen so").axes(&small.iter().map(Tensor::meta).collect::<Vec<_>>());
-    let long = |axis: u8| -> Option<Case> {
-        let largest = inputs.iter().map(|a| a.data.len()).max()?;
-        let times = len.div_ceil(largest);
-        let grown: Vec<Array> = (inputs.iter().zip(&map.inputs))
+    let operator = sample.operator().expect("chosen so");
+    let map = operator.axes(&small.iter().map(Tensor::meta).collect::<Vec<_>>());
+    let grown = |axis: u8, times: usize| -> Vec<Array> {
+        (inputs.iter().zip(&map.inputs))
             .map(|(a, names)| match names.iter().position(|&n| n == Some(axis)) {
                 Some(d) => repeated(a, d, times),
                 None => a.clone(),
             })
-            .collect();
-        let tensors = tensors(&grown, types);
-        let metas: Vec<_> = tensors.iter().map(Tensor::meta).collect();
-        // Attributes of a fixed shape do not fit longer inputs.
-        let fits = grown != inputs && sample.operator()?.infer(&metas).is_ok();
-        fits.then(|| Case { definition, sample: sample.clone(), inputs: tensors, axis })
+            .collect()
+    };
+    let long = |axis: u8| -> Option<Case> {
+        let largest = inputs.iter().map(|a| a.data.len()).max()?;
+        let mut times = len.div_ceil(largest);
+        loop {
+            let grown = grown(axis, times);
+            let tensors = tensors(&grown, types);
+            let metas: Vec<_> = tensors.iter().map(Tensor::meta).collect();
+            // Attributes of a fixed shape do not fit longer inputs.
+            let outputs = operator.infer(&metas).ok().filter(|_| grown != inputs)?;
+            // Of pairs there are as many as the square.
+            if outputs.iter().all(|output| output.elem_count() <= MOST_TIMES * len) {
+                return Some(Case { definition, sample: sample.clone(), inputs: tensors, axis });
+            }
+            times /= 2;
+        }
     };
     (0..map.roles.len() as u8).filter_map(long).collect()
 }

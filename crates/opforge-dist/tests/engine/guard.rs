@@ -71,7 +71,7 @@ fn another_operation_shows_both_sides_on_both_ranks() {
         0 => sum(&guard, &[1.0]).map(drop),
         _ => guard.broadcast(Buffer::of(&[1f32])?, DType::F32, 0)?.wait(LIMIT).map(drop),
     });
-    let here = |call: &str| call.contains("engine/guard.rs") && call.contains("f32 [1]");
+    let here = |call: &str| call.contains("guard.rs:") && call.contains("f32 [1]");
     let (rank, call, other, other_call) = sides(fault(&results[0]));
     assert!((rank, other) == (0, 1) && call.starts_with("all_reduce(sum)") && here(call), "{call}");
     assert!(other_call.starts_with("broadcast(root 0)") && here(other_call), "{other_call}");

@@ -1,7 +1,7 @@
 //! Short runs of bytes, moved by loads and stores of fixed sizes: a call of the C library's function takes longer.
 
 /// Bytes of the longest short runs.
-pub(crate) const SHORT_RUN: usize = 64;
+pub(crate) const SHORT_RUN: usize = 128;
 
 /// How runs of some lengths are moved.
 pub(crate) trait Run {
@@ -69,7 +69,8 @@ macro_rules! by_run {
             9..16 => by_run!(@with Two<8>, $run, $value),
             16 => by_run!(@with One<16>, $run, $value),
             17..33 => by_run!(@with Two<16>, $run, $value),
-            _ => by_run!(@with Two<32>, $run, $value),
+            33..65 => by_run!(@with Two<32>, $run, $value),
+            _ => by_run!(@with Two<64>, $run, $value),
         }
     };
     (@with $way:ident<$n:literal>, $run:ident, $value:expr) => {{

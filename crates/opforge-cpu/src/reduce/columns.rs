@@ -121,7 +121,8 @@ impl<F: Fold> Routine for Columns<F> {
         let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
             Step::Whole(tasks) => (tasks, 0..self.tiles.load().units, 0, false),
-            Step::Part { task, units, .. } => (task..task + 1, units, 0, true),
+            Step::Part { task, units } => (task..task + 1, units, 0, true),
+            Step::Line { .. } => unreachable!("columns are no row"),
             Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
         };
         for task in tasks {

@@ -4,7 +4,7 @@ use super::Reducer;
 use super::cascade::Cascade;
 use super::fold::{FloatFold, Fold, STREAMS};
 use super::gather::gather;
-use super::kernel::{Job, Load, Step};
+use super::kernel::{Job, Load, ROW_PART, Step};
 use super::plan::{Form, Plan};
 use crate::loops::plan::{LoopDim, Walk, iterations};
 use crate::loops::work::LOOK;
@@ -56,9 +56,11 @@ impl<F: Fold> Routine for Rows<F> {
         }
         let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
-            Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, None),
-            Step::Part { task, units, skipped } => (task..task + 1, units, 0, Some(skipped)),
-            Step::Join { task, parts } => (task..task + 1, 0..0, parts, None),
+            // SAFETY: the row's elements are readable, and each part has working memory.
+            Step::Line { ref parts, base } => return unsafe { self.fold_line::<S>(&job, parts.clone(), base) },
+            Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, false),
+            Step::Part { task, units } => (task..task + 1, units, 0, true),
+            Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
         };
         let fold = self.fold.beside(job.apart);
         let mut walk = Walk::new(&self.plan.outer, tasks.start);
@@ -69,10 +71,9 @@ impl<F: Fold> Routine for Rows<F> {
                 let result = if parts > 0 {
                     self.join::<S>(memory, parts)
                 } else {
-                    let skipped = partial.unwrap_or(0);
-                    self.fold_units::<S>(fold, job.input.cast::<F::In>().add(from), units.clone(), skipped)
+                    self.fold_units::<S>(fold, job.input.cast::<F::In>().add(from), units.clone())
                 };
-                if partial.is_some() {
+                if partial {
                     self.fold.write::<S>(result, memory);
                 } else {
                     let output = job.output.add(to * self.fold.out_size());
@@ -142,21 +143,49 @@ impl<F: Fold> Rows<F> {
         }
     }
 
+    /// The only row, part by part.
+    ///
     /// # Safety
-    /// `base` is the element after `skipped` ones of an output's inputs, none of which the units have; the units exist.
+    /// The parts' elements are readable; there is working memory for each.
     #[inline(always)]
-    unsafe fn fold_units<S: Simd>(
-        &self,
-        fold: F,
-        base: *const F::In,
-        units: Range<usize>,
-        skipped: usize,
-    ) -> F::Vector<S> {
+    unsafe fn fold_line<S: Simd>(&self, job: &Job, parts: Range<usize>, base: usize) {
+        const { assert!(ROW_PART == STREAMS) }
+        const LINE: usize = ROW_PART * BLOCK;
+        let Form::Rows { len } = self.plan.form else { unreachable!("a row is one of rows") };
+        let (fold, mut memory) = (self.fold.beside(job.apart), job.memory.cast::<F::Acc>());
+        for part in parts {
+            checkpoint();
+            let n = LINE.min(len - part * LINE);
+            let mut result = fold.identity::<S>();
+            // SAFETY: `n` elements of the row follow; the part's working memory has room for a vector.
+            unsafe {
+                let at = job.input.cast::<F::In>().add(part * LINE - base);
+                if n == LINE && F::streams::<S>() == STREAMS {
+                    let blocks = [at, at.add(BLOCK), at.add(2 * BLOCK), at.add(3 * BLOCK)];
+                    for v in fold.fold_blocks::<S>(blocks, BLOCK) {
+                        result = fold.combine_rarely::<S>(result, v);
+                    }
+                } else {
+                    for first in (0..n).step_by(BLOCK) {
+                        let v = fold.fold_block::<S>(at.add(first), BLOCK.min(n - first));
+                        result = fold.combine_rarely::<S>(result, v);
+                    }
+                }
+                fold.write::<S>(result, memory);
+                memory = memory.add(MAX_LANES);
+            }
+        }
+    }
+
+    /// # Safety
+    /// `base` is the first of an output's inputs; the units exist.
+    #[inline(always)]
+    unsafe fn fold_units<S: Simd>(&self, fold: F, base: *const F::In, units: Range<usize>) -> F::Vector<S> {
         if units.is_empty() {
             return fold.identity::<S>();
         }
         let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; BLOCK];
-        let mut blocks = Blocks::new(self, units.start, skipped);
+        let mut blocks = Blocks::new(self, units.start);
         let mut cascade = Cascade::<F, S>::new(fold);
         let mut unit = units.start;
         while unit < units.end {
@@ -215,21 +244,19 @@ struct Blocks<'a> {
     row: usize,
     /// The next block's first element: within its row, or among all.
     start: usize,
-    /// Elements of the row before the address that it is read from.
-    skipped: usize,
 }
 
 impl<'a> Blocks<'a> {
     #[inline(always)]
-    fn new<F>(rows: &'a Rows<F>, unit: usize, skipped: usize) -> Self {
+    fn new<F>(rows: &'a Rows<F>, unit: usize) -> Self {
         let plan = &rows.plan;
         match plan.form {
             Form::Rows { len } => {
                 let per_row = len.div_ceil(BLOCK).max(1);
                 let walk = Walk::new(&plan.reduced, unit / per_row);
-                Blocks { plan, walk, row: len, start: unit % per_row * BLOCK, skipped }
+                Blocks { plan, walk, row: len, start: unit % per_row * BLOCK }
             }
-            _ => Blocks { plan, walk: Walk::new(&[], 0), row: 0, start: unit * BLOCK, skipped },
+            _ => Blocks { plan, walk: Walk::new(&[], 0), row: 0, start: unit * BLOCK },
         }
     }
 
@@ -249,7 +276,7 @@ impl<'a> Blocks<'a> {
         let [row] = self.walk.offset();
         let n = BLOCK.min(self.row - self.start);
         // SAFETY: the block lies within its row.
-        let block = unsafe { base.add(row + self.start - self.skipped) };
+        let block = unsafe { base.add(row + self.start) };
         self.start += n;
         if self.start == self.row {
             self.start = 0;

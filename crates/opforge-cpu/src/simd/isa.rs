@@ -74,6 +74,20 @@ impl Isa {
     }
 }
 
+/// Whether this is a processor of AMD's, as its memory is best read otherwise than others'.
+pub(crate) fn is_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static IS_AMD: OnceLock<bool> = OnceLock::new();
+        *IS_AMD.get_or_init(|| {
+            let vendor = std::arch::x86_64::__cpuid(0);
+            [vendor.ebx, vendor.edx, vendor.ecx] == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes)
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Runs `f` with [`Isa::current`] limited to `isa` on this thread, so that tests can prepare kernels for every level.
 pub fn with_isa<T>(isa: Isa, f: impl FnOnce() -> T) -> T {
     struct Restore(Option<Isa>);

@@ -74,5 +74,5 @@ pub use float::{FloatElem, Vector, VectorMask};
 pub use int::Integer;
 pub use opforge_tile::{Bits, Float, Int, Mask};
 
-pub(crate) use isa::Prepared;
 pub use isa::{Entry, Isa, Routine, Simd, resolve, with_isa};
+pub(crate) use isa::{Prepared, is_amd};

@@ -149,11 +149,10 @@ impl Entry {
             return forms::call(self, py, args).unwrap_or_else(|| Err(self.explain(args)));
         };
         let args = rest.arguments(args);
-        let into =
-            out.bind(py).cast::<PyTensor>().ok().and_then(|out| self.try_call_into(py, &args, &out.get().tensor(py)));
+        let into = self.try_call_into(py, &args, out.bind(py));
         let result = into.or_else(|| self.try_call(py, &args)).or_else(|| forms::call(self, py, &args));
         let result = result.unwrap_or_else(|| Err(self.explain(&args)))?;
-        if out.is_none(py) {
+        if out.is_none(py) || result.is(&out) {
             return Ok(result);
         }
         let views = self.overloads.iter().any(|signature| signature.function.view);
@@ -173,15 +172,18 @@ impl Entry {
         &self,
         py: Python<'py>,
         args: &Arguments<'_, 'py>,
-        out: &Tensor,
+        out: &Bound<'py, PyAny>,
     ) -> Option<PyResult<Py<PyAny>>> {
+        let destination = out.cast::<PyTensor>().ok()?.get().tensor(py);
         let first = self.overloads.iter().find_map(|signature| Some((signature, signature.bind(args).ok()?)));
         let (signature, mut values) = first?;
         let (form, function) = (signature.take_form(self.form, &mut values), signature.function);
         let makes_one = form == Form::Plain && !function.view && function.returns == "Tensor";
         (makes_one && is_made_of_tensors(args)).then(|| {
-            let result = front_end::attempt(|| function.invoke_into(out, &values)).or_raise(py)?;
-            results::object(py, result, signature.results.as_ref())
+            match front_end::attempt(|| function.invoke_into(&destination, &values)).or_raise(py)? {
+                Value::Tensor(written) if written.id() == destination.id() => Ok(out.clone().unbind()),
+                result => results::object(py, result, signature.results.as_ref()),
+            }
         })
     }
 

@@ -316,6 +316,40 @@ def test_gradients_of_distances_of_order_infinity_and_of_equal_rows():
         assert equal.grad.tolist() == [[0.0, 0.0]] * 3, p
 
 
+def test_orders_of_distances_are_of_the_precision_that_they_are_computed_in():
+    x, y = torch.zeros(1, 3), torch.tensor([[1.0, 2.0, 3.0]])
+    assert torch.cdist(x, y, 1e-300).tolist() == [[3.0]] and torch.cdist(x, y, 1e300).tolist() == [[3.0]]
+    assert torch.cdist(x, x, 1e300).tolist() == [[0.0]] and torch.pdist(torch.cat([y, y]), 1e300).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128], ids=str)
+@pytest.mark.parametrize("batch", [1, 2, 3, 20])
+@pytest.mark.parametrize("shape", [(2, 1), (5, 2), (2, 5), (40, 3), (4, 4)])
+def test_bases_of_batches_are_whole(dtype, batch, shape):
+    torch.manual_seed(0)
+    a = torch.randn(batch, *shape, dtype=dtype)
+    for scale in (1.0, 1e30, 1e-30):
+        u, s, v = torch.linalg.svd(a * scale)
+        k = s.shape[-1]
+        for basis in (u, v):
+            torch.testing.assert_close(basis.mH @ basis, torch.eye(basis.shape[-1], dtype=dtype).expand_as(basis), atol=1e-5, rtol=0)
+        torch.testing.assert_close(u[..., :k] * (s / scale).to(dtype).unsqueeze(-2) @ v[..., :k, :], a, atol=1e-5, rtol=1e-5)
+    q, r = torch.linalg.qr(a, mode="complete")
+    torch.testing.assert_close(q.mH @ q, torch.eye(q.shape[-1], dtype=dtype).expand_as(q), atol=1e-5, rtol=0)
+    torch.testing.assert_close(q @ r, a, atol=1e-5, rtol=1e-5)
+
+
+def test_inverses_of_singular_matrices_leave_out_what_rounding_makes():
+    torch.testing.assert_close(torch.pinverse(torch.ones(2, 3)), torch.full((3, 2), 1 / 6))
+    torch.testing.assert_close(torch.ones(4, 4).pinverse(), torch.full((4, 4), 1 / 16))
+
+
+def test_upper_factors_read_the_upper_triangle():
+    a = torch.tensor([[4.0, 2.0], [9.0, 5.0]])
+    assert torch.linalg.cholesky(a, upper=True).tolist() == [[2.0, 1.0], [0.0, 2.0]] == torch.linalg.cholesky_ex(a, upper=True).L.tolist()
+    assert torch.linalg.cholesky(a.mT).tolist() == [[2.0, 0.0], [1.0, 2.0]]
+
+
 def test_distances_of_nothing():
     for p in (0.0, 0.5, 1.0, 2.0, 3.0, float("inf")):
         assert torch.equal(torch.cdist(torch.ones(2, 3, 0), torch.ones(4, 0), p), torch.zeros(2, 3, 4)), p

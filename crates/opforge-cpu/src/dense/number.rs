@@ -96,6 +96,11 @@ pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
     }
 }
 
+/// Two factors that make `2^power`, of powers up to 2000.
+pub(super) fn powers(power: i32) -> [f64; 2] {
+    [power / 2, power - power / 2].map(|half| 2f64.powi(half))
+}
+
 macro_rules! real {
     ($($t:ident)*) => {$(
         impl Number for $t {

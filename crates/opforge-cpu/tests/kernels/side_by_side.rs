@@ -6,8 +6,9 @@ use opforge_cpu::simd::{Isa, with_isa};
 
 use crate::testing::{Array, epsilon, layouts, noise, run};
 
-const SHAPES: [[usize; 2]; 11] =
-    [[1, 1], [2, 2], [5, 3], [3, 5], [8, 8], [16, 9], [9, 17], [1, 7], [7, 1], [24, 24], [32, 31]];
+/// The last are too large to be side by side: one after the other in the same memory.
+const SHAPES: [[usize; 2]; 13] =
+    [[1, 1], [2, 2], [5, 3], [3, 5], [8, 8], [16, 9], [9, 17], [1, 7], [7, 1], [24, 24], [32, 31], [40, 3], [3, 40]];
 /// Roundings, for each row and column, that results may be away.
 const ROUNDINGS: f64 = 6.0;
 
@@ -97,7 +98,7 @@ fn singular_vectors_are_orthonormal_and_multiply_back() -> Result<()> {
 
 #[test]
 fn orthogonal_and_triangular_factors_multiply_back_column_by_column() -> Result<()> {
-    for (shape, dtype, whole) in SHAPES.into_iter().flat_map(|shape| {
+    for (shape, dtype, whole) in SHAPES[..11].iter().copied().flat_map(|shape| {
         [(DType::F32, false), (DType::F32, true), (DType::F64, false), (DType::F64, true)].map(|(d, w)| (shape, d, w))
     }) {
         let ([m, n], bound) = (shape, ROUNDINGS * (shape[0] + shape[1]) as f64 * epsilon(dtype));

@@ -13,7 +13,7 @@ use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
 use super::Failure;
-use super::number::{Number, copied, memory, zeros};
+use super::number::{Number, copied, memory, powers, zeros};
 use super::place::matrix;
 use super::qr::{BLOCK, apply_blocks};
 use crate::simd::FloatElem;
@@ -68,9 +68,4 @@ fn scale<E: FloatElem + Number>(columns: &mut [E], n: usize) -> Result<i32, Fail
         column[j..].iter_mut().for_each(|x| *x = E::of(x.real() * first * second));
     }
     Ok(power)
-}
-
-/// Two factors that make `2^power`, of powers up to 2000.
-fn powers(power: i32) -> [f64; 2] {
-    [power / 2, power - power / 2].map(|half| 2f64.powi(half))
 }

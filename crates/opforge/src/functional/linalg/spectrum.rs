@@ -126,13 +126,13 @@ pub fn pinv_above(A: &Tensor, rcond: Operand<'_>, hermitian: bool) -> Result<Ten
     f::pinv(A, None, Some(rcond), hermitian)
 }
 
-/// [`pinv`](fn@crate::functional::pinv) with a relative tolerance.
+/// [`pinv`](fn@crate::functional::pinv) with a relative tolerance. PyTorch's default, 1e-15, is less than the rounding of f32, of which it leaves inverses.
 ///
 /// # Errors
 /// As [`pinv`](fn@crate::functional::pinv).
-#[function(rcond = 1e-15)]
-pub fn pinverse(input: &Tensor, rcond: f64) -> Result<Tensor> {
-    f::pinv(input, None, Some(rcond.into()), false)
+#[function(rcond = None)]
+pub fn pinverse(input: &Tensor, rcond: Option<f64>) -> Result<Tensor> {
+    f::pinv(input, None, rcond.map(Into::into), false)
 }
 
 /// How much each matrix may magnify relative errors: its norm times its inverse's. Without `p`, or of 2 and -2, the largest singular value by the

@@ -184,6 +184,7 @@ fn differences(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64, compute_mode: Option<&str>) -> Result<Tensor> {
     let matrices = x1.rank() >= 2 && x2.rank() >= 2 && x1.dims().last() == x2.dims().last();
     ensure(matrices && x1.dtype() == x2.dtype(), || Error::shapes(OP, x1.shape(), x2.shape(), ACCEPTED))?;
+    let p = order(x1, p);
     let by_product = by_product(x1, x2, compute_mode)? && p == 2.0;
     match x1.dtype() {
         half @ (DType::F16 | DType::BF16) => {
@@ -196,6 +197,11 @@ pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64, compute_mode: Option<&str>) -> Re
             p_norm(&differences, p, differences.rank() - 1, false)
         }
     }
+}
+
+/// A norm's order in the precision in which distances are computed: what is infinite there, or 0, is so.
+pub(super) fn order(x: &Tensor, p: f64) -> f64 {
+    if x.dtype() == DType::F64 { p } else { f64::from(p as f32) }
 }
 
 /// Whether `cdist` makes Euclidean distances of a matrix product.

@@ -46,7 +46,7 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 }
 
 /// The lower triangular `L` with `A = L L^H`, of each positive definite matrix; with `upper` its adjoint. Only the lower triangle of `A` is
-/// read.
+/// read, with `upper` the upper one.
 ///
 /// # Errors
 /// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32, f64, c64 and c128.
@@ -61,8 +61,10 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 #[python(torch, method, linalg)]
 #[operator(DTypes::FACTORED, samples, Cholesky)]
 pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
-    let factor = dispatch1(&Cholesky, &[input])?;
-    if upper { f::adjoint(&factor) } else { Ok(factor) }
+    match upper {
+        true => f::adjoint(&dispatch1(&Cholesky, &[&f::adjoint(input)?])?),
+        false => dispatch1(&Cholesky, &[input]),
+    }
 }
 
 /// The factors of matrices and, of each, 0 or the order of the first leading minor that is not positive definite, with NaN as the factor.

@@ -54,7 +54,8 @@ impl Plain for CholeskyEx {
 #[python(linalg, results(L, info))]
 #[operator(DTypes::FACTORED, samples, CholeskyEx)]
 pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
-    let [factor, info] = outputs(&CholeskyEx, &[input])?;
+    let read = if upper { f::adjoint(input)? } else { input.clone() };
+    let [factor, info] = outputs(&CholeskyEx, &[&read])?;
     if check_errors {
         f::check_info(OP, &info, "positive definite matrices")?;
     }

@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::Distances;
 
-use super::cdist::{check_computed, reference_norm, shares, width_role};
+use super::cdist::{check_computed, order, reference_norm, shares, width_role};
 use crate::functional as f;
 use crate::functional::linalg::distance::p_norm;
 use crate::ops::prelude::*;
@@ -107,6 +107,7 @@ impl Plain for PdistGrad {
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Pdist, PdistGrad)]
 pub fn pdist(input: &Tensor, p: f64) -> Result<Tensor> {
     ensure(input.rank() == 2, || wrong_shape(OP, "input", input.shape(), "a matrix"))?;
+    let p = order(input, p);
     match input.dtype() {
         half @ (DType::F16 | DType::BF16) => pdist(&input.to_dtype(DType::F32)?, p)?.to_dtype(half),
         DType::F32 | DType::F64 if p >= 0.0 => dispatch1(&Pdist { order: p.into() }, &[input]),

@@ -339,6 +339,14 @@ def test_bases_of_batches_are_whole(dtype, batch, shape):
     torch.testing.assert_close(q @ r, a, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("power", [-125, -60, 60, 120])
+def test_eigenvalues_of_very_large_and_small_numbers(power):
+    a = torch.tensor([[1.0, 2.0, 0.5], [-2.0, 1.0, 0.25], [0.5, -0.25, 3.0]])
+    values, vectors = torch.linalg.eig(a * 2.0**power)
+    torch.testing.assert_close(values / 2.0**power, torch.linalg.eigvals(a))
+    torch.testing.assert_close(a.to(vectors.dtype) @ vectors, vectors * (values / 2.0**power))
+
+
 def test_inverses_of_singular_matrices_leave_out_what_rounding_makes():
     torch.testing.assert_close(torch.pinverse(torch.ones(2, 3)), torch.full((3, 2), 1 / 6))
     torch.testing.assert_close(torch.ones(4, 4).pinverse(), torch.full((4, 4), 1 / 16))

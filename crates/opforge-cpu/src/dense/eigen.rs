@@ -11,7 +11,7 @@ use num_complex::Complex;
 use opforge_runtime::alloc::Room;
 
 use super::Failure;
-use super::number::{Number, copied, finite, memory, zeros};
+use super::number::{Number, balance, copied, finite, memory, multiply, zeros};
 use super::place::matrix;
 
 /// As [`Number::symmetric_eigen`], of complex matrices.
@@ -50,11 +50,16 @@ pub(super) fn general<T: Number>(
     values: &mut [Complex<f64>],
     vectors: Option<&mut Room<Complex<f64>>>,
 ) -> Result<(), Failure> {
-    if a.nrows() == 0 {
+    let n = a.nrows();
+    if n == 0 {
         return Ok(());
     }
     finite(a)?;
-    T::eigen(a, values, vectors)
+    let mut columns = copied(a)?;
+    let power = balance(&mut columns);
+    T::eigen(MatRef::from_column_major_slice(&columns, n, n), values, vectors)?;
+    multiply(values, -power);
+    Ok(())
 }
 
 /// As [`Number::eigen`], of real matrices.

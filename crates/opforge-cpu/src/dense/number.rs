@@ -96,6 +96,27 @@ pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
     }
 }
 
+/// Multiplies elements whose squares would be beyond the range of numbers, or be lost, by a power of two, which is told.
+pub(super) fn balance<T: Number>(elements: &mut [T]) -> i32 {
+    let most_of = |most: f64, x: &T| most.max(x.parts().0.abs()).max(x.parts().1.abs());
+    let largest = elements.iter().fold(0.0, most_of);
+    let exponent = if largest > 0.0 { largest.log2() as i32 } else { 0 };
+    let plain = if size_of::<T::Part>() == size_of::<f32>() { 30 } else { 250 };
+    if exponent.abs() <= plain {
+        return 0;
+    }
+    multiply(elements, -exponent);
+    -exponent
+}
+
+/// Multiplies by `2^power`.
+pub(super) fn multiply<T: Number>(elements: &mut [T], power: i32) {
+    if power != 0 {
+        let [first, second] = powers(power).map(T::of);
+        elements.iter_mut().for_each(|x| *x = *x * first * second);
+    }
+}
+
 /// Two factors that make `2^power`, of powers up to 2000.
 pub(super) fn powers(power: i32) -> [f64; 2] {
     [power / 2, power - power / 2].map(|half| 2f64.powi(half))

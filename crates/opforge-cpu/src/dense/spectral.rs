@@ -6,7 +6,7 @@ use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
 use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
-use super::number::{Number, conjugate, copied, finite, memory, powers, zeros};
+use super::number::{Number, balance, conjugate, copied, finite, memory, multiply, zeros};
 use super::place::matrix;
 use super::product::Update;
 use super::{Failure, qr};
@@ -42,27 +42,6 @@ pub(super) fn svd<T: Number>(
         .map_err(|_| Failure::NotConverged)?;
     multiply(values, -power);
     Ok(())
-}
-
-/// Multiplies elements whose squares would be beyond the range of numbers, or be lost, by a power of two, which is told.
-fn balance<T: Number>(elements: &mut [T]) -> i32 {
-    let most_of = |most: f64, x: &T| most.max(x.parts().0.abs()).max(x.parts().1.abs());
-    let largest = elements.iter().fold(0.0, most_of);
-    let exponent = if largest > 0.0 { largest.log2() as i32 } else { 0 };
-    let plain = if size_of::<T::Part>() == size_of::<f32>() { 30 } else { 250 };
-    if exponent.abs() <= plain {
-        return 0;
-    }
-    multiply(elements, -exponent);
-    -exponent
-}
-
-/// Multiplies by `2^power`.
-fn multiply<T: Number>(elements: &mut [T], power: i32) {
-    if power != 0 {
-        let [first, second] = powers(power).map(T::of);
-        elements.iter_mut().for_each(|x| *x = *x * first * second);
-    }
 }
 
 /// `U`, `S` and `V` with `A = U S V^H`.

@@ -25,11 +25,6 @@ const MOST_PARTS: usize = 64;
 /// Units of a part of a single row: few enough that what computes their elements has them in the first cache, in 32 KiB of f32.
 pub(super) const ROW_PART: usize = 4;
 
-/// Bytes from which on rows come from memory, or on AMD's processors from the last cache: in one stream of 256 bits at a time a Zen 4 reads them faster
-/// than in several of 512, by a fifth to a half.
-const FAR: usize = 1 << 24;
-const FAR_ON_AMD: usize = 1 << 20;
-
 /// How much there is to do. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
 pub(super) struct Load {
     pub tasks: usize,
@@ -126,10 +121,12 @@ pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
 }
 
 /// [`prepare`] of a plan of rows or of scattered elements.
+///
+/// AMD's processors read rows from their last cache and from memory faster in one stream of 256 bits at a time than in several of 512, by a fifth to a half
+/// (Zen 4), and from nearer caches as fast. That must not depend on sizes: a part that is fused with what computes it has the bits of the whole.
 pub(super) fn prepare_rows<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
     let (work, acc, load) = (plan.work(), size_of::<F::Acc>(), rows::load(&plan));
-    let far = work.saturating_mul(size_of::<F::In>()) >= if is_amd() { FAR_ON_AMD } else { FAR };
-    let isa = if far { Isa::current().min(Isa::Avx2) } else { Isa::current() };
+    let isa = if is_amd() { Isa::current().min(Isa::Avx2) } else { Isa::current() };
     ReduceKernel::prepare(work, load, acc, false, Prepared::at(isa, Rows { fold, plan }))
 }
 

@@ -122,8 +122,8 @@ pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
 
 /// [`prepare`] of a plan of rows or of scattered elements.
 ///
-/// AMD's processors read rows from their last cache and from memory faster in one stream of 256 bits at a time than in several of 512, by a fifth to a half
-/// (Zen 4), and from nearer caches as fast. That must not depend on sizes: a part that is fused with what computes it has the bits of the whole.
+/// AMD's processors (Zen 4) read rows from their last cache and from memory faster in one stream of 256 bits at a time than in several of 512, and from
+/// nearer caches as fast. That must not depend on sizes: a part that is fused with what computes it has the bits of the whole.
 pub(super) fn prepare_rows<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
     let (work, acc, load) = (plan.work(), size_of::<F::Acc>(), rows::load(&plan));
     let isa = if is_amd() { Isa::current().min(Isa::Avx2) } else { Isa::current() };

@@ -130,7 +130,12 @@ def _by_store(store, rank, size):
             return _ANYWHERE
         return _from_here(store.get(_KEY).decode()) if store.check([_KEY]) else None
 
-    return Meeting(rank, size, find, lambda port: store.set(_KEY, _here(port)))
+    def end():
+        # Another meeting by this store is to find its own rank 0.
+        if rank == 0:
+            store.delete_key(_KEY)
+
+    return Meeting(rank, size, find, lambda port: store.set(_KEY, _here(port)), end)
 
 
 def rendezvous(url, rank=-1, world_size=-1, **options):

@@ -9,12 +9,12 @@ use opforge::{Error, Meta, Result, Tensor, TensorId, no_grad};
 use opforge_runtime::vm;
 
 use crate::graph::{Graph, Origin, Use};
+use crate::inside::Timings;
+use crate::kept::{Kept, Leaf, count_left, found, leave, take_kept};
 use crate::program::{Options, Program};
 use crate::recompute::recomputed;
-use crate::trace::{Ended, calls, forget_grads, further_argument, takes_grad, trace_all};
-use crate::world::Grad;
-
-const GRAPH: &str = "graph";
+use crate::run::GRAPH;
+use crate::trace::{Ended, calls, follow_grads, further_argument, trace_all};
 
 /// The number of the arguments that stand for gradients of results, until that among the backward program's arguments is known.
 const SEED: usize = usize::MAX;
@@ -40,7 +40,7 @@ const TRAINING: Options = Options { prepacking: false, ..Options::ALL };
 pub struct Function {
     forward: Program,
     world: World,
-    /// How many of the forward program's results are the function's; then come those for `kept`, and what is saved.
+    /// How many of the forward program's results are the function's; then come gradients that it leaves with tensors, those for `kept`, and what is saved.
     results: usize,
     /// What the function gave to others when it was traced, as bytes.
     kept: Vec<Tensor>,
@@ -53,10 +53,8 @@ struct World {
     recorded: bool,
     /// Which arguments needed a gradient.
     needs: Vec<bool>,
-    /// The gradients that captured tensors kept, where the function took them.
-    grads: Vec<(Grad, Tensor)>,
-    /// Those of arguments, by their numbers.
-    own_grads: Vec<(Grad, usize)>,
+    /// The tensors whose gradients the function takes, and whether there were any.
+    grads: Vec<Kept>,
 }
 
 struct Backward {
@@ -71,15 +69,11 @@ struct Backward {
     differentiable: Vec<bool>,
 }
 
-enum Leaf {
-    Argument(usize),
-    Captured(Tensor),
-}
-
 /// What a trace tells of gradients.
 struct Traced {
     /// How many calls come before the gradients'.
     calls: usize,
+    /// How many of the graph's results are the function's; then come the gradients of `leaves`, and those left with tensors.
     results: usize,
     differentiable: Vec<bool>,
     seeds: Vec<Use>,
@@ -106,53 +100,64 @@ impl Function {
         tidy: impl FnOnce(),
     ) -> Result<Function> {
         let needs: Vec<bool> = examples.iter().map(|example| example.requires_grad()).collect();
-        let Ended { graph, rest: (traced, own_grads), mut held, grads } = trace_all(examples, |arguments| {
+        let Ended { mut graph, rest: (traced, grads), mut held } = trace_all(examples, |arguments| {
             stand_in(arguments, examples)?;
             let results = f(arguments)?;
-            let own_grads = taken_grads(arguments, examples)?;
-            let (results, traced) = with_gradients(arguments, results)?;
-            Ok((results, (traced, own_grads)))
+            check_histories(arguments, examples)?;
+            let (mut results, traced) = with_gradients(arguments, results)?;
+            let (grads, left) = take_kept(arguments)?;
+            results.extend(left);
+            Ok((results, (traced, grads)))
         })?;
-        let grads = grads.into_iter().map(|(leaf, grad)| (Grad::of(grad.as_ref()), leaf)).collect();
-        let world = World { recorded: is_grad_enabled(), needs, grads, own_grads };
+        let left = graph.outputs.split_off(graph.outputs.len() - count_left(&grads));
+        let world = World { recorded: is_grad_enabled(), needs, grads };
         if !held.is_empty() {
             tidy();
             held = held.tidied();
         }
         let (values, kept): (Vec<usize>, Vec<Tensor>) = held.values()?.into_iter().unzip();
-        refuse_seeds(&graph, &values)?;
+        let given: Vec<Use> = left.into_iter().chain(values.iter().map(|&value| graph.bytes(value))).collect();
+        refuse_seeds(&graph, &given)?;
         let results = traced.results;
         if traced.leaves.is_empty() {
-            let mut graph = graph.with_own_constants();
-            graph.also_give(&values);
-            return Ok(Function { forward: graph.compile()?, world, results, kept, backward: None });
+            graph.outputs.extend(given);
+            return Ok(Function {
+                forward: graph.with_own_constants().compile()?,
+                world,
+                results,
+                kept,
+                backward: None,
+            });
         }
-        let (forward, backward) = split(graph, traced, &values)?;
+        let (forward, backward) = split(graph, traced, given)?;
         let forward = forward.compile_with(TRAINING)?;
         Ok(Function { forward, world, results, kept, backward: Some(backward) })
     }
 
-    /// Whether the function gave tensors that it computes to others when it was traced, or left gradients with leaves. Each call writes what it computes of
-    /// them to their memory, which is unusable before; but only the function itself, called by itself, gives others new tensors.
+    /// Whether the function gave tensors that it computes to others when it was traced, besides gradients. Each call writes what it computes of them to their
+    /// memory, which is unusable before; but only the function itself, called by itself, gives others new tensors.
     pub fn keeps(&self) -> bool {
         !self.kept.is_empty()
     }
 
     /// Whether the function was traced for tensors like these, in a program that records as this does, and what it took of others is what it was: elements
-    /// that the host has read, gradients that tensors keep.
+    /// that the host has read, and which tensors keep gradients.
     pub fn accepts(&self, arguments: &[&Tensor]) -> bool {
-        let World { grads, own_grads, .. } = &self.world;
-        self.fits(arguments)
-            && self.forward.accepts(arguments)
-            && grads.iter().all(|(grad, leaf)| grad.is_kept_by(leaf))
-            && own_grads.iter().all(|(grad, number)| grad.is_kept_by(arguments[*number]))
+        self.fits(arguments) && self.given(arguments).is_ok_and(|given| self.forward.accepts(&given.all(arguments)))
     }
 
     /// Whether the function was traced for tensors like these, in a program that records as this does.
     pub fn fits(&self, arguments: &[&Tensor]) -> bool {
+        let needs = &self.world.needs;
         self.world.recorded == is_grad_enabled()
-            && self.forward.fits(arguments)
-            && arguments.iter().zip(&self.world.needs).all(|(argument, needs)| argument.requires_grad() == *needs)
+            && arguments.len() == needs.len()
+            && self.forward.begins_with(arguments)
+            && arguments.iter().zip(needs).all(|(argument, needs)| argument.requires_grad() == *needs)
+    }
+
+    /// As [`Program::shares_changed`], of gradients that tensors keep too.
+    pub fn shares_changed(&self, arguments: &[&Tensor]) -> bool {
+        self.given(arguments).is_ok_and(|given| self.forward.shares_changed(&given.all(arguments)))
     }
 
     /// The results.
@@ -160,17 +165,36 @@ impl Function {
     /// # Errors
     /// As [`Program::run`].
     pub fn call(&self, arguments: &[&Tensor]) -> Result<Vec<Tensor>> {
-        let mut results = self.forward.run(arguments)?;
-        let mut kept = results.split_off(self.results);
-        let saved = kept.split_off(self.kept.len());
-        for (place, made) in self.kept.iter().zip(&kept) {
+        let given = self.given(arguments)?;
+        let all = given.all(arguments);
+        let mut results = self.forward.run(&all)?;
+        let mut left = results.split_off(self.results);
+        let mut made = left.split_off(count_left(&self.world.grads));
+        let saved = made.split_off(self.kept.len());
+        leave(&self.world.grads, arguments, &left)?;
+        for (place, made) in self.kept.iter().zip(&made) {
             vm::clear_poison(place.storage());
             no_grad(|| place.untracked().copy_from(made))?;
         }
         match &self.backward {
-            Some(backward) if is_grad_enabled() => backward.record(arguments, results, &saved),
+            Some(backward) if is_grad_enabled() => backward.record(&all, results, &saved),
             _ => Ok(results),
         }
+    }
+
+    /// As [`Program::measure`].
+    ///
+    /// # Errors
+    /// As [`Function::call`].
+    pub fn measure(&self, arguments: &[&Tensor], runs: usize) -> Result<Timings<'_>> {
+        self.forward.measure(&self.given(arguments)?.all(arguments), runs)
+    }
+
+    /// What the forward program is given besides the function's arguments.
+    fn given(&self, arguments: &[&Tensor]) -> Result<Given> {
+        let others =
+            || Error::value(GRAPH, "captured", "other tensors keep gradients", "those that did, or a new trace");
+        found(&self.world.grads, arguments).map(Given).ok_or_else(others)
     }
 
     /// The program that computes the results.
@@ -184,6 +208,15 @@ impl Function {
     }
 }
 
+/// The gradients that tensors keep, as further arguments of a program.
+struct Given(Vec<Tensor>);
+
+impl Given {
+    fn all<'a>(&'a self, arguments: &[&'a Tensor]) -> Vec<&'a Tensor> {
+        arguments.iter().copied().chain(&self.0).collect()
+    }
+}
+
 /// In a trace: gives those that stand for arguments what these have of gradients.
 fn stand_in(arguments: &[Tensor], examples: &[&Tensor]) -> Result<()> {
     for (argument, example) in arguments.iter().zip(examples) {
@@ -192,31 +225,16 @@ fn stand_in(arguments: &[Tensor], examples: &[&Tensor]) -> Result<()> {
         }
         argument.set_grad(example.grad().as_ref())?;
     }
-    forget_grads()
+    follow_grads()
 }
 
-/// In a trace: the arguments whose gradients the function took, with these.
-///
-/// # Errors
-/// For arguments that have other gradients now, or a history: only calls one by one give these to the arguments themselves.
-fn taken_grads(arguments: &[Tensor], examples: &[&Tensor]) -> Result<Vec<(Grad, usize)>> {
-    let refuse =
-        |given: &'static str| Err(Error::autograd(GRAPH, "argument", given, "a function that leaves that as it is"));
-    let mut taken = Vec::new();
-    for (number, (argument, example)) in arguments.iter().zip(examples).enumerate() {
-        if argument.requires_grad() != example.requires_grad() {
-            return refuse("a history of an argument");
-        }
-        if !takes_grad(argument)? {
-            continue;
-        }
-        let grad = Grad::of(example.grad().as_ref());
-        if !grad.is_kept_by(argument) {
-            return refuse("another gradient that an argument keeps");
-        }
-        taken.push((grad, number));
+/// In a trace: an error for arguments that have a history now, which only calls one by one give to the arguments themselves.
+fn check_histories(arguments: &[Tensor], examples: &[&Tensor]) -> Result<()> {
+    let is_same = |(argument, example): (&Tensor, &&Tensor)| argument.requires_grad() == example.requires_grad();
+    if arguments.iter().zip(examples).all(is_same) {
+        return Ok(());
     }
-    Ok(taken)
+    Err(Error::autograd(GRAPH, "argument", "a history of an argument", "a function that leaves that as it is"))
 }
 
 /// In a trace: the function's results, then the gradients of the leaves that they depend on.
@@ -253,9 +271,9 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
 }
 
 /// An error if a gradient of a result is kept: it is there when the backward program runs, and no value of the forward program.
-fn refuse_seeds(graph: &Graph, kept: &[usize]) -> Result<()> {
-    let is_seed = |&value: &usize| matches!(graph.values[value].origin, Origin::Input(SEED));
-    if kept.iter().any(is_seed) { Err(keeps_gradients()) } else { Ok(()) }
+fn refuse_seeds(graph: &Graph, given: &[Use]) -> Result<()> {
+    let is_seed = |x: &Use| matches!(graph.values[x.value].origin, Origin::Input(SEED));
+    if given.iter().any(is_seed) { Err(keeps_gradients()) } else { Ok(()) }
 }
 
 #[cold]
@@ -264,10 +282,13 @@ fn keeps_gradients() -> Error {
     Error::autograd(GRAPH, "backward", "a function that keeps what it computes", accepted)
 }
 
-/// The graph that computes the results and what is to be saved, and the gradients' program.
-fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backward)> {
+/// The graph that computes the results, what is `given` to others and what is to be saved, and the gradients' program.
+fn split(mut graph: Graph, traced: Traced, given: Vec<Use>) -> Result<(Graph, Backward)> {
     let count = graph.nodes.len();
+    let outputs = graph.outputs.len();
+    graph.outputs.extend(given);
     let mut graph = graph.with_own_constants();
+    let given = graph.outputs.split_off(outputs);
     // Copies of constants come first.
     let nodes = graph.nodes.split_off(traced.calls + graph.nodes.len() - count);
     let gradients = graph.outputs.split_off(traced.results);
@@ -277,10 +298,10 @@ fn split(graph: Graph, traced: Traced, kept: &[usize]) -> Result<(Graph, Backwar
     let mut backward = backward.without_common_calls().without_dead_code();
 
     let made_before = graph.marks(graph.nodes.iter().flat_map(|node| &node.outputs));
-    if kept.iter().any(|&value| graph.is_made(value) && !made_before[value]) {
+    if given.iter().any(|x| graph.is_made(x.value) && !made_before[x.value]) {
         return Err(keeps_gradients());
     }
-    graph.also_give(kept);
+    graph.outputs.extend(given);
     let count = backward.values.len();
     let read = backward.read();
     let read_before = graph.read();
@@ -340,14 +361,5 @@ impl Backward {
             Ok(program.run(&given.iter().collect::<Vec<_>>())?.into_iter().map(Some).collect())
         };
         record_function(GRAPH, &leaves, &results, &self.differentiable, Arc::new(backward))
-    }
-}
-
-impl Leaf {
-    fn tensor<'a>(&'a self, arguments: &[&'a Tensor]) -> &'a Tensor {
-        match self {
-            Leaf::Argument(number) => arguments[*number],
-            Leaf::Captured(tensor) => tensor,
-        }
     }
 }

@@ -195,12 +195,6 @@ impl Graph {
         Use { value, meta: Meta::contiguous(DType::U8, self.values[value].bytes) }
     }
 
-    /// Makes all of these values further results, as bytes.
-    pub(crate) fn also_give(&mut self, values: &[usize]) {
-        let further: Vec<Use> = values.iter().map(|&value| self.bytes(value)).collect();
-        self.outputs.extend(further);
-    }
-
     /// How many calls write each value.
     pub(crate) fn writes(&self) -> Vec<usize> {
         let mut writes = vec![0; self.values.len()];

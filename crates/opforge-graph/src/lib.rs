@@ -36,6 +36,7 @@ pub mod dynamic;
 pub mod function;
 pub mod graph;
 pub mod inside;
+mod kept;
 mod kernel;
 pub mod laws;
 pub mod memory;

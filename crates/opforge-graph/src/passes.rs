@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::graph::{Graph, Node};
+use crate::graph::{Graph, Node, Use};
 
 impl Graph {
     /// Leaves out calls whose results nobody reads.
@@ -62,19 +62,21 @@ impl Graph {
         self
     }
 
-    /// Moves calls that make little, and wait for no call that makes much, to the beginning: what a norm makes of its statistics does not stand between a
-    /// convolution and what follows it.
+    /// Moves calls that make little, and do not come after a call that makes much for what they read or write, to the beginning: what a norm makes of its
+    /// statistics does not stand between a convolution and what follows it, nor the count of a step between the updates of a weight.
     pub fn with_small_calls_first(mut self) -> Graph {
-        let writes = self.writes();
-        let made: Vec<bool> = (0..self.values.len()).map(|value| self.is_made(value)).collect();
-        // What nobody changes, and what has been moved.
-        let mut is_there: Vec<bool> = made.iter().zip(&writes).map(|(made, &writes)| !made && writes == 0).collect();
+        // By calls that stay where they are.
+        let (mut read, mut written) = (vec![false; self.values.len()], vec![false; self.values.len()]);
         let mut moves = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            let is_small = |value: usize| made[value] && writes[value] == 1 && self.values[value].bytes <= SMALL;
-            let waits = node.op.has_effects() || node.inputs.iter().any(|input| !is_there[input.value]);
-            let is_moved = !waits && node.outputs.iter().all(|output| is_small(output.value));
-            node.outputs.iter().for_each(|output| is_there[output.value] |= is_moved);
+            let is_small = |x: &Use| self.values[x.value].bytes <= SMALL;
+            let waits = node.inputs.iter().any(|x| written[x.value])
+                || node.outputs.iter().any(|x| read[x.value] || written[x.value]);
+            let is_moved = !waits && !node.op.has_effects() && node.outputs.iter().all(is_small);
+            if !is_moved {
+                node.inputs.iter().for_each(|x| read[x.value] = true);
+                node.outputs.iter().for_each(|x| written[x.value] = true);
+            }
             moves.push(is_moved);
         }
         let mut moves = moves.into_iter();

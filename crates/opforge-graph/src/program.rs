@@ -115,6 +115,11 @@ impl Program {
 
     /// Whether arguments have the shapes, dtypes and strides that the program was made for.
     pub fn fits(&self, arguments: &[&Tensor]) -> bool {
+        self.graph.inputs.len() == arguments.len() && self.begins_with(arguments)
+    }
+
+    /// As [`Program::fits`], of the first arguments.
+    pub(crate) fn begins_with(&self, arguments: &[&Tensor]) -> bool {
         let same = |(own, given): (&Use, &&Tensor)| {
             let (a, b) = (&own.meta.layout, given.layout());
             // Where there is one element only, no stride matters.
@@ -124,7 +129,7 @@ impl Program {
                 && (a.elem_count() == 0 || strides.all(|((len, a), b)| *len == 1 || a == b))
                 && *given.device() == self.graph.device
         };
-        self.graph.inputs.len() == arguments.len() && self.graph.inputs.iter().zip(arguments).all(same)
+        self.graph.inputs.iter().zip(arguments).all(same)
     }
 
     /// Whether memory that a run changes is that of several of these arguments, or of one and of something captured. One kernel cannot run then, which

@@ -23,6 +23,8 @@ const GRAPH: &str = "graph";
 pub(crate) struct Recording {
     /// Where all tensors are.
     pub device: Device,
+    /// How many arguments there are.
+    pub arguments: usize,
     pub values: Vec<Value>,
     /// The storage of each value: its address is the value's as long as it is held.
     pub storages: Vec<Arc<Storage>>,
@@ -83,15 +85,14 @@ impl Held {
     }
 }
 
-/// What comes of a trace: the graph, what the function gives besides, the tensors that are still held, and those whose gradients were taken, with these.
+/// What comes of a trace: the graph, what the function gives besides, and the tensors that are still held.
 pub(crate) struct Ended<R> {
     pub graph: Graph,
     pub rest: R,
     pub held: Held,
-    pub grads: Vec<(Tensor, Option<Tensor>)>,
 }
 
-/// As [`trace`], of a function that gives something besides. Where it fails, gradients are again what they were.
+/// As [`trace`], of a function that gives something besides. Gradients that tensors keep are then again what they were.
 pub(crate) fn trace_all<R>(
     examples: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
@@ -117,22 +118,24 @@ fn record<R>(
     let mut begun = Recording::on(device);
     let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
     let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
-    let inputs = arguments.iter().map(|x| begun.used(x)).collect();
+    let mut inputs: Vec<Use> = arguments.iter().map(|x| begun.used(x)).collect();
+    begun.arguments = inputs.len();
     RECORDING.set(Some(begun));
     let end = End;
     let outcome = traced_by(&Lazy, || interpreted_by(&TRACER, || f(&arguments)));
     let mut ended = RECORDING.take().unwrap_or_default();
     drop(end);
     ended.world.give_back_draws();
-    let (outputs, rest) = outcome.inspect_err(|_| ended.world.give_back_grads())?;
+    ended.world.give_back_grads();
+    let (outputs, rest) = outcome?;
     let uses = outputs.iter().map(|y| ended.used(y)).collect();
     drop((outputs, arguments));
-    let World { reads, mut grads, .. } = std::mem::take(&mut ended.world);
-    grads.retain(|(tensor, _)| ended.number(tensor.storage()).is_none_or(|value| ended.is_captured(value)));
+    let World { reads, further, .. } = std::mem::take(&mut ended.world);
+    inputs.extend(further.into_iter().flatten());
     let Recording { device, values, nodes, storages, .. } = ended;
     let is_of_trace = |(value, _): &(usize, _)| matches!(values[*value].origin, Origin::Made | Origin::Input(_));
     let held = Held(storages.into_iter().enumerate().filter(is_of_trace).collect()).tidied();
-    Ok(Ended { graph: Graph { device, values, nodes, inputs, outputs: uses, reads }, rest, held, grads })
+    Ok(Ended { graph: Graph { device, values, nodes, inputs, outputs: uses, reads }, rest, held })
 }
 
 /// Ends a recording, also when what is traced unwinds.
@@ -154,17 +157,12 @@ pub(crate) fn calls() -> Result<usize> {
     with_recording(|recording| Ok(recording.nodes.len()))
 }
 
-/// Takes what was noted so far of gradients that tensors keep for nothing.
-pub(crate) fn forget_grads() -> Result<()> {
+/// From now on gradients that tensors keep are further arguments.
+pub(crate) fn follow_grads() -> Result<()> {
     with_recording(|recording| {
-        recording.world.forget_grads();
+        recording.world.follow_grads();
         Ok(())
     })
-}
-
-/// Whether the gradient that a tensor keeps was taken.
-pub(crate) fn takes_grad(tensor: &Tensor) -> Result<bool> {
-    with_recording(|recording| Ok(recording.world.grads.iter().any(|(of, _)| of.id() == tensor.id())))
 }
 
 /// A tensor that stands for a further argument: with the shape and dtype of `like`, contiguous.
@@ -186,7 +184,7 @@ impl Recording {
     }
 
     /// A tensor that stands for an argument.
-    fn argument(&mut self, number: usize, example: &Meta) -> Result<Tensor> {
+    pub fn argument(&mut self, number: usize, example: &Meta) -> Result<Tensor> {
         let layout = &example.layout;
         let layout = Layout::new(layout.shape().clone(), layout.stride().into(), 0, GRAPH)?;
         let bytes = layout.span() * example.dtype.size_in_bytes();
@@ -229,6 +227,11 @@ impl Recording {
 
     pub fn is_captured(&self, value: usize) -> bool {
         matches!(self.values[value].origin, Origin::Captured(_))
+    }
+
+    /// Whether a tensor's memory is an argument's or made by a call.
+    pub fn is_of_trace(&self, tensor: &Tensor) -> bool {
+        self.number(tensor.storage()).is_some_and(|value| !self.is_captured(value))
     }
 
     pub fn number(&self, storage: &Arc<Storage>) -> Option<usize> {
@@ -296,8 +299,7 @@ impl Recording {
     /// Refuses what calls before the graph computed of something that needs a gradient: their part of the gradient is not the graph's, and reads what
     /// will be others' when it runs.
     fn check_history(&self, op: &'static str, input: &Tensor) -> Result<()> {
-        let is_traced = || self.number(input.storage()).is_some_and(|value| !self.is_captured(value));
-        let own = || input.is_leaf() || input.base().is_some_and(Tensor::is_leaf) || is_traced();
+        let own = || input.is_leaf() || input.base().is_some_and(Tensor::is_leaf) || self.is_of_trace(input);
         if !input.requires_grad() || !is_grad_enabled() || own() {
             return Ok(());
         }

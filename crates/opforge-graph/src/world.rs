@@ -1,14 +1,16 @@
-//! What a traced function takes of the world as it is besides what its calls read: elements that the host reads, gradients that tensors keep, and
-//! generators of random numbers. What was traced is right as long as these are the same.
+//! What a traced function takes of the world besides what its calls read: elements that the host reads, which must stay the same, gradients that tensors
+//! keep, and generators of random numbers.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
-use opforge::tracer::Tracer;
+use opforge::tracer::{Tracer, untraced};
 use opforge::{Error, Result, Tensor, TensorId};
 use opforge_runtime::{Generator, Storage};
 
-use crate::trace::{Lazy, with_recording};
+use crate::graph::Use;
+use crate::kept::Taken;
+use crate::trace::{Lazy, Recording, with_recording};
 
 /// What is read of elements that are there when a graph runs.
 const UNKNOWN: &str = "a graph is being traced: elements are there when it runs, and cannot be read before";
@@ -17,8 +19,10 @@ const UNKNOWN: &str = "a graph is being traced: elements are there when it runs,
 #[derive(Default)]
 pub(crate) struct World {
     pub reads: Vec<Read>,
-    pub grads: Vec<(Tensor, Option<Tensor>)>,
+    pub grads: Vec<Taken>,
     taken: HashSet<TensorId>,
+    /// Where gradients that tensors keep are further arguments: these.
+    pub further: Option<Vec<Use>>,
     keys: Vec<(Tensor, Generator)>,
     /// Generators, with their states before the first draw and how often they drew.
     draws: Vec<(Generator, [u64; 2], u64)>,
@@ -40,26 +44,6 @@ impl Read {
     }
 }
 
-/// The gradient that a tensor kept when it was taken.
-pub(crate) struct Grad {
-    grad: Option<Weak<Storage>>,
-}
-
-impl Grad {
-    pub fn of(grad: Option<&Tensor>) -> Grad {
-        Grad { grad: grad.map(|grad| Arc::downgrade(grad.storage())) }
-    }
-
-    /// Whether a tensor keeps the same.
-    pub fn is_kept_by(&self, tensor: &Tensor) -> bool {
-        match (&self.grad, tensor.grad()) {
-            (None, None) => true,
-            (Some(was), Some(is)) => std::ptr::eq(was.as_ptr(), Arc::as_ptr(is.storage())) && was.strong_count() > 0,
-            _ => false,
-        }
-    }
-}
-
 impl World {
     /// The generator that drew a key, which is then each run's own.
     pub fn generator_of(&self, key: &Tensor) -> Option<Generator> {
@@ -77,16 +61,28 @@ impl World {
 
     /// Gives tensors back the gradients that they kept.
     pub fn give_back_grads(&self) {
-        for (tensor, grad) in &self.grads {
-            // It has had this one before.
-            let _ = tensor.set_grad(grad.as_ref());
-        }
+        self.grads.iter().for_each(Taken::give_back);
     }
 
-    /// Takes what was noted of gradients so far for nothing.
-    pub fn forget_grads(&mut self) {
+    /// Takes what was noted of gradients so far for nothing. From now on those that tensors keep are further arguments.
+    pub fn follow_grads(&mut self) {
         self.grads.clear();
         self.taken.clear();
+        self.further = Some(Vec::new());
+    }
+}
+
+impl Recording {
+    /// What stands for a gradient that a tensor keeps, as a further argument. None has a history, which is not the graph's.
+    fn stand_in(&mut self, grad: &Tensor) -> Option<Tensor> {
+        if grad.requires_grad() || *grad.device() != self.device {
+            return None;
+        }
+        let number = self.arguments + self.world.further.as_ref()?.len();
+        let stand_in = self.argument(number, grad.meta()).ok()?;
+        let used = self.used(&stand_in);
+        self.world.further.as_mut()?.push(used);
+        Some(stand_in)
     }
 }
 
@@ -109,13 +105,20 @@ impl Tracer for Lazy {
         })
     }
 
-    fn takes_grad(&self, tensor: &Tensor, grad: Option<&Tensor>) {
-        let _ = with_recording(|recording| {
-            if recording.world.taken.insert(tensor.id()) {
-                recording.world.grads.push((tensor.clone(), grad.cloned()));
-            }
-            Ok(())
+    fn takes_grad(&self, tensor: &Tensor) {
+        if !with_recording(|recording| Ok(recording.world.taken.insert(tensor.id()))).is_ok_and(|is_first| is_first) {
+            return;
+        }
+        let found = untraced(|| tensor.grad());
+        let stand_in = with_recording(|recording| {
+            let stand_in = found.as_ref().and_then(|grad| recording.stand_in(grad));
+            recording.world.grads.push(Taken { of: tensor.clone(), found, stand_in: stand_in.clone() });
+            Ok(stand_in)
         });
+        if let Ok(Some(stand_in)) = stand_in {
+            // It is as what it stands for.
+            let _ = untraced(|| tensor.set_grad(Some(&stand_in)));
+        }
     }
 
     fn draws(&self, generator: &Generator, key: &Tensor) {

@@ -104,12 +104,12 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     function in order to write down what it calls; later ones run what was written. Gradients flow through it, and what is changed in place is changed by
     each call. Parameters, buffers, modes and attributes of modules, tensors, numbers, strings, containers and objects are seen as they are at each call if they
     are the function's own, in its closure, its defaults, globals that it names, or what it names of modules and classes: others in their place are another kind
-    of call. So are other gradients that tensors keep, where the function reads `.grad`, and other elements where it reads those of tensors around it, as
-    `item()` does. What lies deeper than eight functions, containers and objects, containers of more than 1024 items, arrays of NumPy's of more than 1024 bytes, and objects of
+    of call. So are other elements where it reads those of tensors around it, as `item()` does, and calls in which tensors keep gradients that kept none
+    before, where the function reads or replaces `.grad`. What lies deeper than eight functions, containers and objects, containers of more than 1024 items, arrays of NumPy's of more than 1024 bytes, and objects of
     Python's own but containers and namespaces, are told apart by which they are, and what is in them is that of the first call.
 
     A call whose arguments share memory that it changes, with each other or with tensors of the function's own, runs as it is. So do functions that change
-    attributes, variables or containers in each call, or leave tensors or gradients with others, that draw Python's random numbers, or are called with something else
+    attributes, variables or containers in each call, or give others tensors besides gradients, that draw Python's random numbers, or are called with something else
     each time: with a warning, and after the function has done what it does as often as it was called.
 
     Custom operators in Python (`opforge.custom_op`, `opforge.library`) are called by each call too, between kernels, if a fake tells what they give.

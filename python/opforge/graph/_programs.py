@@ -191,11 +191,11 @@ class Compiled:
         was traced again without it."""
         found = self._run(entry, tensors, args, kwargs)
         self._tell(
-            "it keeps tensors that it computes, or leaves gradients with tensors"
+            "it keeps tensors that it computes"
             if entry.program.keeps
             else "it changes attributes, variables or containers"
             if entry.keeps
-            else "gradients or elements that it reads are others in each call"
+            else "elements that it reads, or which tensors keep gradients, are others in each call"
         )
         return found
 

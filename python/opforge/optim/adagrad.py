@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_range, decayed, implementation, start
+from .optimizer import Optimizer, check_range, decayed, descend, implementation, start
 
 
 class Adagrad(Optimizer):
@@ -36,5 +36,4 @@ class Adagrad(Optimizer):
         step = start(state, param, "sum")
         grad = decayed(grad, param, group["weight_decay"])
         state["sum"].addcmul_(grad, grad)
-        lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
-        param.addcdiv_(grad, state["sum"].sqrt() + group["eps"], value=-lr)
+        descend(param, grad, state["sum"].sqrt() + group["eps"], group["lr"] / (1 + (step - 1) * group["lr_decay"]))

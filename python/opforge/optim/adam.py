@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, decayed, implementation, in_one_pass, start
+from .._calls.tracing import is_compiling
+from .optimizer import Optimizer, check_betas, check_range, decayed, descend, implementation, in_one_pass, start
 
 
 def averages(param, grad, state, group):
@@ -26,6 +27,7 @@ class Adam(Optimizer):
     """
 
     _scalars = ("step",)
+    _reads_rates = True
 
     def __init__(
         self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
@@ -43,7 +45,8 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params):
-        if not in_one_pass(group, params):
+        # That kernel takes the step as a number.
+        if is_compiling() or not in_one_pass(group, params):
             return super()._update(group, params)
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
         by_step, states = {}, self._state
@@ -59,9 +62,9 @@ class Adam(Optimizer):
         averages(param, grad, state, group)
         square = state["exp_avg_sq"]
         if group["amsgrad"]:
-            square = state["max_exp_avg_sq"] = _C.maximum(state["max_exp_avg_sq"], square)
-        scale = (square / (1 - beta2**step)).sqrt() + group["eps"]
-        param.addcdiv_(state["exp_avg"], scale, value=-group["lr"] / (1 - beta1**step))
+            square = state["max_exp_avg_sq"].copy_(_C.maximum(state["max_exp_avg_sq"], square))
+        scale = (square * (1 / (1 - beta2**step))).sqrt() + group["eps"]
+        descend(param, state["exp_avg"], scale, group["lr"] / (1 - beta1**step))
 
     def _adapt(self, group, step, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs=()):
         beta1, beta2 = group["betas"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, decayed, implementation, start
+from .optimizer import Optimizer, check_betas, check_range, decayed, descend, implementation, start
 
 
 class Adamax(Optimizer):
@@ -31,4 +31,4 @@ class Adamax(Optimizer):
         grad = decayed(grad, param, group["weight_decay"])
         state["exp_avg"].lerp_(grad, 1 - beta1)
         state["exp_inf"].copy_(_C.maximum(beta2 * state["exp_inf"], grad.abs() + group["eps"]))
-        param.addcdiv_(state["exp_avg"], state["exp_inf"], value=-group["lr"] / (1 - beta1**step))
+        descend(param, state["exp_avg"], state["exp_inf"], group["lr"] / (1 - beta1**step))

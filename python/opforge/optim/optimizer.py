@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 
 from .. import _core as _C
+from .._calls.tracing import is_compiling
 from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..utils.hooks import register
 
@@ -74,11 +75,23 @@ def numbers(group):
 
 
 def start(state, param, *names):
-    """Counts the step in `state`, which begins with zeros under `names`; returns the step."""
+    """Counts the step in `state`, which begins with zeros under `names`; returns the step. Graphs, whose runs change no numbers of Python's, count by a tensor."""
     if not state:
         state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
+    if is_compiling():
+        if not isinstance(state["step"], _C.Tensor):
+            state["step"] = _C.tensor(state["step"], dtype=_C.float64)
+        return state["step"].add_(1).double()
     state["step"] = int(state["step"]) + 1
     return state["step"]
+
+
+def descend(param, direction, scale, rate):
+    """Takes `rate * direction / scale` off a parameter. A rate is a number or, as those of graphs are, a tensor."""
+    if isinstance(rate, _C.Tensor):
+        param.sub_(direction / scale * rate)
+    else:
+        param.addcdiv_(direction, scale, value=-rate)
 
 
 def decayed(grad, param, weight_decay):
@@ -121,6 +134,8 @@ class Optimizer:
 
     # The names of numbers in a parameter's state that are tensors to those who read it.
     _scalars: tuple[str, ...] = ()
+    # Whether steps of graphs read rates that are tensors in each run: others are traced for each rate.
+    _reads_rates = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -210,7 +225,7 @@ class Optimizer:
             for group in self.param_groups:
                 params = [param for param in group["params"] if param.grad is not None]
                 if params:
-                    self._update(numbers(group), params)
+                    self._update(group if self._reads_rates and is_compiling() else numbers(group), params)
         return loss
 
     def _update(self, group, params):

@@ -111,7 +111,11 @@ impl PyGraphFunction {
     /// by one can.
     fn shares_changed(&self, arguments: &Bound<'_, PyList>) -> PyResult<bool> {
         let arguments = tensors(arguments)?;
-        Ok(self.0.program().shares_changed(&arguments.iter().collect::<Vec<&Tensor>>()))
+        let arguments: Vec<&Tensor> = arguments.iter().collect();
+        Ok(match &self.0 {
+            Traced::Function(function) => function.shares_changed(&arguments),
+            Traced::Step(program) => program.shares_changed(&arguments),
+        })
     }
 
     /// The results.
@@ -140,7 +144,13 @@ impl PyGraphFunction {
     fn measure(&self, arguments: &Bound<'_, PyList>, runs: usize) -> PyResult<String> {
         let (py, arguments) = (arguments.py(), tensors(arguments)?);
         let arguments: Vec<&Tensor> = arguments.iter().collect();
-        let table = py.detach(|| self.0.program().measure(&arguments, runs).map(|timings| timings.to_string()));
+        let table = py.detach(|| {
+            let timings = match &self.0 {
+                Traced::Function(function) => function.measure(&arguments, runs),
+                Traced::Step(program) => program.measure(&arguments, runs),
+            };
+            timings.map(|timings| timings.to_string())
+        });
         table.or_raise(py)
     }
 

@@ -10,9 +10,9 @@ use crate::{Error, Result, Tensor};
 impl Tensor {
     /// The gradient that [`accumulate`](super::accumulate) has left here, or [`Tensor::set_grad`].
     pub fn grad(&self) -> Option<Tensor> {
-        let grad = self.slot().extra_opt().and_then(|extra| lock(&extra.grad).clone());
-        tracer::takes_grad(self, grad.as_ref());
-        grad
+        // A tracer may put another in its place.
+        tracer::takes_grad(self);
+        self.slot().extra_opt().and_then(|extra| lock(&extra.grad).clone())
     }
 
     /// Replaces the gradient, or clears it. Any tensor may have one; backward adds to those of leaves.
@@ -29,7 +29,7 @@ impl Tensor {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
-        let _told = self.grad();
+        tracer::takes_grad(self);
         if let Some(grad) = grad {
             check(self, grad)?;
         } else if self.slot().extra_opt().is_none() {
@@ -46,10 +46,10 @@ impl Tensor {
     /// Nothing is computed under the lock: whoever waits for it may hold what the computation waits for, such as Python's interpreter lock.
     pub(super) fn add_grad(&self, grad: Tensor) -> Result<()> {
         let mut grad = grad.placed_like(self)?;
+        tracer::takes_grad(self);
         let held = &self.slot().extra().grad;
         loop {
             let before = lock(held).clone();
-            tracer::takes_grad(self, before.as_ref());
             let Some(old) = &before else {
                 grad = own(self, grad)?;
                 let mut now = lock(held);

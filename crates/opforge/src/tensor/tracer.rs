@@ -16,8 +16,8 @@ pub trait Tracer: Sync {
     /// Where they must not be read.
     fn reads(&self, tensor: &Tensor, exposes: bool) -> Result<()>;
 
-    /// The gradient that a tensor keeps, which is this one or none, is read, replaced or added to.
-    fn takes_grad(&self, tensor: &Tensor, grad: Option<&Tensor>);
+    /// The gradient that a tensor keeps, or that it keeps none, is read, replaced or added to. A tracer may give it another one before, untraced.
+    fn takes_grad(&self, tensor: &Tensor);
 
     /// A key of random numbers was drawn.
     fn draws(&self, generator: &Generator, key: &Tensor);
@@ -58,9 +58,9 @@ pub(crate) fn reads(tensor: &Tensor, exposes: bool) -> Result<()> {
 }
 
 #[inline]
-pub(crate) fn takes_grad(tensor: &Tensor, grad: Option<&Tensor>) {
+pub(crate) fn takes_grad(tensor: &Tensor) {
     if let Some(tracer) = TRACER.get() {
-        tracer.takes_grad(tensor, grad);
+        tracer.takes_grad(tensor);
     }
 }
 

@@ -104,6 +104,30 @@ pub trait HostKernel: Kernel {
     fn rectangles(&self) -> Option<&dyn Rectangles> {
         None
     }
+
+    /// The kernel as one that computes its output strip by strip, between strips of other kernels.
+    fn strips(self: Arc<Self>) -> Option<Arc<dyn Strips>> {
+        None
+    }
+}
+
+/// A kernel of a matrix whose elements are each made of those at the same place in its inputs, of which there are three at most: any part of it can be
+/// computed by itself. Inputs come first in arrays of its operands, the output last.
+pub trait Strips: Send + Sync {
+    /// The matrix's rows and columns. One row may be taken as several.
+    fn shape(&self) -> [usize; 2];
+
+    /// Bytes from a row to the next, and from a column to the next, of each operand. Where elements are repeated these are 0.
+    fn steps(&self) -> [[isize; 2]; 4];
+
+    /// Computes so many rows and columns, from these addresses on; `rows` are the bytes from a row to the next of each operand.
+    ///
+    /// # Errors
+    /// As [`HostKernel::run`].
+    ///
+    /// # Safety
+    /// As [`HostKernel::run`], for operands of that shape with these steps.
+    unsafe fn run_strip(&self, operands: &[*mut u8; 4], shape: [usize; 2], rows: &[isize; 4]) -> Result<()>;
 }
 
 /// A kernel whose output, as a contiguous matrix or several below each other, comes into being rectangle by rectangle.

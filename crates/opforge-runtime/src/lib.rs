@@ -74,7 +74,7 @@ pub use file::MappedFile;
 pub use fork::forks;
 pub use generator::Generator;
 pub use interrupt::checkpoint;
-pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack, Rectangles, Then};
+pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack, Rectangles, Strips, Then};
 pub use memory::{HostMemory, Memory};
 pub use on_host::OnHost;
 pub use opforge_core::DeviceLocation;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Element, Error, Result, Scalar, with_element};
-use opforge_runtime::HostKernel;
+use opforge_runtime::{HostKernel, Strips};
 
 /// A kernel of two inputs, one of which is always the same number.
 struct Bound {
@@ -54,5 +54,41 @@ impl HostKernel for Bound {
 
     fn cost(&self) -> u64 {
         self.inner.cost()
+    }
+
+    fn strips(self: Arc<Self>) -> Option<Arc<dyn Strips>> {
+        let inner = self.inner.clone().strips()?;
+        Some(Arc::new(BoundStrips { inner, bound: self }))
+    }
+}
+
+/// A [`Bound`] kernel that runs strip by strip.
+struct BoundStrips {
+    inner: Arc<dyn Strips>,
+    bound: Arc<Bound>,
+}
+
+impl BoundStrips {
+    /// The inner kernel's operands: the only input, with the number before or after it.
+    fn with_number<T>(&self, [x, _, _, output]: [T; 4], number: T, none: T) -> [T; 4] {
+        if self.bound.position == 0 { [number, x, none, output] } else { [x, number, none, output] }
+    }
+}
+
+impl Strips for BoundStrips {
+    fn shape(&self) -> [usize; 2] {
+        self.inner.shape()
+    }
+
+    fn steps(&self) -> [[isize; 2]; 4] {
+        let steps = self.inner.steps();
+        [steps[1 - self.bound.position], [0; 2], [0; 2], steps[3]]
+    }
+
+    unsafe fn run_strip(&self, operands: &[*mut u8; 4], shape: [usize; 2], rows: &[isize; 4]) -> Result<()> {
+        let number = self.bound.number.0.as_ptr().cast_mut();
+        let operands = self.with_number(*operands, number, std::ptr::null_mut());
+        // SAFETY: the input and output are the caller's; the number is one aligned element, which steps of 0 never leave.
+        unsafe { self.inner.run_strip(&operands, shape, &self.with_number(*rows, 0, 0)) }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Error, Meta, Result};
-use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{HostKernel, Strips};
 
 use super::block::Block;
 use super::nest::{Axes, Axis, collapse};
@@ -52,13 +52,16 @@ impl<const K: usize> Spec<K> {
             None => Loops::Empty,
             Some(axes) => Loops::new(axes, &self, inputs, output),
         };
-        Ok(Arc::new(Elementwise { spec: self, loops, cost: 5 + ns as u64 }))
+        let (inputs, output) = (inputs.map(|x| x.dtype.size_in_bytes()), output.dtype.size_in_bytes());
+        Ok(Arc::new(Elementwise { spec: self, loops, sizes: (inputs, output), cost: 5 + ns as u64 }))
     }
 }
 
 struct Elementwise<const K: usize> {
     spec: Spec<K>,
     loops: Loops<K>,
+    /// Bytes of an element of each input, and of the output.
+    sizes: ([usize; K], usize),
     cost: u64,
 }
 
@@ -188,9 +191,67 @@ impl<const K: usize> HostKernel for Elementwise<K> {
     fn cost(&self) -> u64 {
         self.cost
     }
+
+    fn strips(self: Arc<Self>) -> Option<Arc<dyn Strips>> {
+        match &self.loops {
+            Loops::Grid(grid) if grid.tiled || grid.joined || !grid.outer.is_empty() => None,
+            Loops::Empty => None,
+            Loops::Row { .. } | Loops::Grid(_) => Some(self),
+        }
+    }
+}
+
+impl<const K: usize> Strips for Elementwise<K> {
+    fn shape(&self) -> [usize; 2] {
+        match &self.loops {
+            Loops::Empty => [0; 2],
+            Loops::Row { len, .. } => [1, *len],
+            Loops::Grid(grid) => [grid.rows, grid.cols],
+        }
+    }
+
+    fn steps(&self) -> [[isize; 2]; 4] {
+        const { assert!(K < 4) }
+        let ((inputs, output), repeated) = (self.sizes, self.repeated());
+        let mut steps = [[0, 0], [0, 0], [0, 0], [0, output as isize]];
+        for k in 0..K {
+            steps[k][1] = if repeated[k] { 0 } else { inputs[k] as isize };
+        }
+        if let Loops::Grid(grid) = &self.loops
+            && grid.rows > 1
+        {
+            (0..K).for_each(|k| steps[k][0] = grid.input[k].row);
+            steps[3][0] = grid.output.row;
+        }
+        steps
+    }
+
+    unsafe fn run_strip(&self, operands: &[*mut u8; 4], [rows, cols]: [usize; 2], steps: &[isize; 4]) -> Result<()> {
+        let block = Block {
+            rows,
+            cols,
+            input: std::array::from_fn(|k| operands[k].cast_const()),
+            output: operands[3],
+            input_row: std::array::from_fn(|k| steps[k]),
+            output_row: steps[3],
+            repeated: self.repeated(),
+        };
+        // SAFETY: the tensors are the caller's.
+        let failed = unsafe { self.spec.step.run(&block) };
+        if failed { Err(self.failure()) } else { Ok(()) }
+    }
 }
 
 impl<const K: usize> Elementwise<K> {
+    /// The inputs whose rows are one element each.
+    fn repeated(&self) -> [bool; K] {
+        match &self.loops {
+            Loops::Empty => [false; K],
+            Loops::Row { repeated, .. } => *repeated,
+            Loops::Grid(grid) => std::array::from_fn(|k| grid.input[k].col == 0),
+        }
+    }
+
     #[cold]
     fn wrong_count(&self, inputs: usize, outputs: usize) -> Error {
         Error::value(self.spec.op, "tensors", format!("{inputs} and {outputs}"), format!("{K} inputs and 1 output"))

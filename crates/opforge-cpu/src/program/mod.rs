@@ -2,7 +2,8 @@
 //!
 //! The calls' common loops are cut into blocks. Each call has a kernel prepared for tensors of a block's size: where a tensor lies in memory,
 //! with the strides that it has there; where it only passes from one call to the next, in working memory. No code is made at run time, and a
-//! block's elements are computed by the loops that compute whole tensors.
+//! block's elements are computed by the loops that compute whole tensors. Calls of single elements that follow each other run on smaller parts yet
+//! (`strips`).
 //!
 //! A reduction of all elements may follow the calls. It is computed by the parts in which its kernel always computes ([`ReduceKernel::parts`]), so
 //! the bits are the same too.
@@ -10,6 +11,7 @@
 mod followed;
 pub mod sequence;
 mod steps;
+mod strips;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +27,8 @@ use crate::memory::scratch::buffer;
 use crate::reduce::ReduceKernel;
 pub use followed::{Followed, Product};
 pub use steps::{Operand, Place, Step};
-use steps::{Rooms, Tensors, run_steps};
+use steps::{Rooms, Tensors};
+use strips::Run;
 
 /// Nanoseconds of work that are worth a thread's while.
 const GRAIN_NS: u64 = 20_000;
@@ -52,6 +55,8 @@ pub struct Total {
 /// A program: its calls in order, run for each block of the loops, outermost first.
 pub struct Program {
     steps: Vec<Step>,
+    /// How blocks of each size run.
+    runs: Vec<Vec<Run>>,
     total: Option<Total>,
     loops: SmallVec<[Loop; 4]>,
     local_bytes: usize,
@@ -68,8 +73,7 @@ impl Program {
     /// # Errors
     /// Operands that have not one step for each loop, and blocks that no kernel is given for.
     pub fn new(steps: Vec<Step>, total: Option<Total>, loops: SmallVec<[Loop; 4]>, local_bytes: usize) -> Result<Self> {
-        let of_steps = steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
-        let operands = || of_steps.clone().chain(total.iter().map(|total| &total.input));
+        let operands = || steps.iter().flat_map(Step::operands).chain(total.iter().map(|total| &total.input));
         let blocks: usize = loops.iter().map(|l| l.blocks).product();
         let parts = |total: &Total| total.kernel.parts().map_or(0, |parts| parts.count);
         if total.as_ref().is_some_and(|total| parts(total) != blocks) {
@@ -87,7 +91,11 @@ impl Program {
         let block: u64 = steps.iter().map(|step| step.kernels[0].cost()).sum();
         let grain = (GRAIN_NS / block.max(1)).max(1) as usize;
         let cost = block.saturating_mul(blocks as u64) + total.as_ref().map_or(0, |total| total.kernel.cost());
-        Ok(Program { steps, total, loops, local_bytes, inputs, outputs, grain, cost })
+        let read_after: Vec<Place> = total.iter().map(|total| total.input.place).collect();
+        let plans = (0..=ragged).map(|size| strips::plan(&steps, size, &read_after, local_bytes));
+        let (runs, rooms): (Vec<Vec<Run>>, Vec<usize>) = plans.unzip();
+        let local_bytes = local_bytes + rooms.into_iter().max().unwrap_or(0);
+        Ok(Program { steps, runs, total, loops, local_bytes, inputs, outputs, grain, cost })
     }
 
     /// Runs the calls on some of the blocks, with working memory at `local` and that of the total's partial results.
@@ -103,9 +111,9 @@ impl Program {
     ) -> Result<()> {
         let mut at = SmallVec::<[usize; 4]>::new();
         for block in blocks {
-            let kind = usize::from(self.locate(block, &mut at));
+            let size = usize::from(self.locate(block, &mut at));
             // SAFETY: the kernels were prepared for the blocks of these tensors, whose places these are.
-            unsafe { run_steps(&self.steps, kind, tensors, local, &at)? };
+            unsafe { strips::run(&self.runs[size], (&self.steps, size), tensors, local, &at)? };
             if let Some(total) = &self.total {
                 let elements = tensors.address(&total.input, local, &at);
                 // SAFETY: the block is the part of this number, and the calls have written its elements.

@@ -29,6 +29,13 @@ pub struct Step {
     pub outputs: SmallVec<[Operand; 1]>,
 }
 
+impl Step {
+    /// The inputs, then the outputs.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &Operand> {
+        self.inputs.iter().chain(&self.outputs)
+    }
+}
+
 /// The addresses of one run.
 pub(super) struct Tensors<'a> {
     pub inputs: &'a [*const u8],
@@ -62,14 +69,26 @@ pub(super) unsafe fn run_steps(
     local: *mut u8,
     at: &[usize],
 ) -> Result<()> {
-    for step in steps {
-        let address = |operand: &Operand| tensors.address(operand, local, at);
-        let inputs: SmallVec<[*const u8; 4]> = step.inputs.iter().map(|x| address(x).cast_const()).collect();
-        let outputs: SmallVec<[*mut u8; 2]> = step.outputs.iter().map(address).collect();
-        // SAFETY: the kernel was prepared for the blocks of these tensors, whose places these are.
-        unsafe { step.kernels[size].run(&inputs, &outputs)? };
-    }
-    Ok(())
+    // SAFETY: as the caller vouches.
+    steps.iter().try_for_each(|step| unsafe { run_step(step, size, tensors, local, at) })
+}
+
+/// Runs one call.
+///
+/// # Safety
+/// As [`run_steps`].
+pub(super) unsafe fn run_step(
+    step: &Step,
+    size: usize,
+    tensors: &Tensors<'_>,
+    local: *mut u8,
+    at: &[usize],
+) -> Result<()> {
+    let address = |operand: &Operand| tensors.address(operand, local, at);
+    let inputs: SmallVec<[*const u8; 4]> = step.inputs.iter().map(|x| address(x).cast_const()).collect();
+    let outputs: SmallVec<[*mut u8; 2]> = step.outputs.iter().map(address).collect();
+    // SAFETY: the kernel was prepared for the blocks of these tensors, whose places these are.
+    unsafe { step.kernels[size].run(&inputs, &outputs) }
 }
 
 /// How many inputs and outputs there are, of these places.

@@ -26,7 +26,7 @@ pub fn reduce_truth(
     if input.dtype.is_complex() || input.dtype.is_storage_only() {
         return Err(Error::UnsupportedDTypeForOp(input.dtype, op));
     }
-    let plan = Plan::new(kept, reduced);
+    let plan = Plan::new(kept, reduced, false);
     let bits = 8 * input.dtype.size_in_bytes();
     // Floats are seen as integers of the same width, in which only the sign may differ from zero in a zero.
     let counting_bits = if input.dtype.is_float() { u64::MAX >> (65 - bits) } else { u64::MAX };

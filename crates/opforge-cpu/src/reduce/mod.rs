@@ -50,7 +50,7 @@ pub fn reduce<R: Reducer>(
 ) -> Result<Arc<ReduceKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
-    let plan = Plan::of_short_rows(kept, reduced);
+    let plan = Plan::new(kept, reduced, input.dtype.is_float());
     match input.dtype {
         DType::F16 => float::<R, f16>(op, reducer, plan, output.dtype),
         DType::BF16 => float::<R, bf16>(op, reducer, plan, output.dtype),

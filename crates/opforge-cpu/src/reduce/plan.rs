@@ -5,8 +5,9 @@ use opforge_core::{Error, Meta, Result};
 
 /// Rows shorter than this cost more to start than to fold.
 const LONG_ROW: usize = 32;
-/// The same where many short rows are folded together.
-const LONG_ROW_OF_MANY: usize = 8;
+/// The same where many short rows are folded together: of floats by vectors, of integers by plain loops.
+const LONG_ROW_OF_FLOATS: usize = 8;
+const LONG_ROW_OF_INTS: usize = 2;
 /// Contiguous columns narrower than this do not fill the vector loops.
 const WIDE: usize = 64;
 /// Elements of a tile of columns.
@@ -79,14 +80,10 @@ pub(super) fn check_output(op: &'static str, output: &Meta, kept: &LoopDims<2>) 
 }
 
 impl Plan {
-    /// Chooses the loops that read memory in order and fill vectors.
-    pub fn new(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::of_repeated(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW })
-    }
-
-    /// As [`Plan::new`], for what folds many short rows together.
-    pub fn of_short_rows(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
-        Self::of_repeated(kept, reduced, Preferences { narrow: true, long_row: LONG_ROW_OF_MANY })
+    /// Chooses the loops that read memory in order and fill vectors, for folds of floats or of integers.
+    pub fn new(kept: LoopDims<2>, reduced: LoopDims<1>, is_float: bool) -> Plan {
+        let long_row = if is_float || reduced.len() > 1 { LONG_ROW_OF_FLOATS } else { LONG_ROW_OF_INTS };
+        Self::of_repeated(kept, reduced, Preferences { narrow: true, long_row })
     }
 
     fn of_repeated(kept: LoopDims<2>, mut reduced: LoopDims<1>, preferences: Preferences) -> Plan {

@@ -132,13 +132,14 @@ impl<F: Fold> Rows<F> {
             // SAFETY: rows below `count` are the caller's.
             unsafe {
                 let (rows, output) = (input.add(row * steps[0]), output.add(row * steps[1] * fold.out_size()));
-                let together = if row + lanes <= count { fold.fold_rows::<S>(rows, steps[0], len) } else { None };
-                let (result, n) = match together {
-                    Some(results) => (results, lanes),
-                    None => (fold.fold_lanes::<S>(fold.fold_block::<S>(rows, len)), 1),
-                };
-                fold.complete::<S>(result, n, &self.plan, output, steps[1]);
-                row += n;
+                let (from, to) = ((rows, steps[0]), (output, steps[1]));
+                if row + lanes <= count && fold.complete_rows::<S>(from, len, &self.plan, to) {
+                    row += lanes;
+                    continue;
+                }
+                let result = fold.fold_lanes::<S>(fold.fold_block::<S>(rows, len));
+                fold.complete::<S>(result, 1, &self.plan, output, steps[1]);
+                row += 1;
             }
         }
     }

@@ -44,8 +44,9 @@ pub fn scan(
     } else {
         check_output(op, input, output)?;
     }
+    let (rows, along) = loops(op, input, axis, output)?;
     let run: Run = match (running, input.dtype) {
-        (form::Running::Sum, dtype) => by_number!(op, dtype, T => run::<T, Sums>),
+        (form::Running::Sum, dtype) => by_number!(op, dtype, T => run_of::<T, Sums>(along)),
         (form::Running::Product, dtype) => by_number!(op, dtype, T => run::<T, Products>),
         (form::Running::LogSumExp, DType::F16) => run::<f16, LogSums>,
         (form::Running::LogSumExp, DType::BF16) => run::<bf16, LogSums>,
@@ -57,7 +58,6 @@ pub fn scan(
         (form::Running::Place(Extreme::Max), dtype) => by_number!(op, dtype, T => run_arg::<T, false>),
         (form::Running::Place(Extreme::Min), dtype) => by_number!(op, dtype, T => run_arg::<T, true>),
     };
-    let (rows, along) = loops(op, input, axis, output)?;
     // Sums of f64 have no wider type.
     if running == form::Running::Sum && input.dtype != DType::F64 && is_long(&rows, along) {
         return Ok(by_number!(op, input.dtype, T => Arc::new(LongSums::<T> { rows, along, element: PhantomData })));
@@ -151,6 +151,49 @@ unsafe fn run<T: Running, C: Combine<T> + Combine<f64>>(
                     1
                 }
             };
+        }
+    }
+}
+
+/// The walk over lanes of that many elements.
+fn run_of<T: Running, C: Combine<T> + Combine<f64>>(along: Axis<2>) -> Run {
+    match along.len {
+        _ if T::SIDE_BY_SIDE || along.step != [size_of::<T>() as isize; 2] => run::<T, C>,
+        2 => run_short::<T, C, 2>,
+        3 => run_short::<T, C, 3>,
+        4 => run_short::<T, C, 4>,
+        5 => run_short::<T, C, 5>,
+        6 => run_short::<T, C, 6>,
+        7 => run_short::<T, C, 7>,
+        8 => run_short::<T, C, 8>,
+        _ => run::<T, C>,
+    }
+}
+
+/// [`run`] of lanes of a constant number of elements that lie next to each other: they are read and written at once.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn run_short<T: Running, C: Combine<T>, const LEN: usize>(
+    lanes: Axis<2>,
+    n: usize,
+    _along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
+    for lane in 0..n as isize {
+        // SAFETY: the lane's elements are contiguous on both sides.
+        unsafe {
+            let row = src.offset(lane * lanes.step[0]).cast::<[T; LEN]>().read_unaligned();
+            let mut result = start::<T, C>();
+            let results = row.map(
+                #[inline(always)]
+                |x| {
+                    result = C::combine(result, x.widen());
+                    T::round(result)
+                },
+            );
+            dst.offset(lane * lanes.step[1]).cast::<[T; LEN]>().write_unaligned(results);
         }
     }
 }
@@ -263,6 +306,8 @@ unsafe fn walk_places<T: Copy + PartialOrd, const LEAST: bool, const N: usize>(
 /// An element type and the type of its running results.
 trait Running: Copy {
     type Wide: Copy;
+    /// Whether lanes are walked side by side however short they are.
+    const SIDE_BY_SIDE: bool = false;
     fn widen(self) -> Self::Wide;
     fn round(result: Self::Wide) -> Self;
     /// [`walk_lanes`], in the way that is fastest for the type.
@@ -309,7 +354,8 @@ macro_rules! running_floats {
             fn widen(self) -> f64 { ($widen)(self) }
             #[inline(always)]
             fn round(result: f64) -> $ty { ($round)(result) }
-            $(unsafe fn walk<C: Combine<Self> + Combine<f64>, const N: usize>(
+            $(const SIDE_BY_SIDE: bool = true;
+            unsafe fn walk<C: Combine<Self> + Combine<f64>, const N: usize>(
                 results: [f64; N],
                 lanes: Axis<2>,
                 along: Axis<2>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opforge_core::{DType, Meta};
+use opforge_core::{DType, Layout, Meta};
 use opforge_cpu::elementwise::binary;
 use opforge_cpu::program::{Loop, Operand, Place, Program, Step, Total};
 use opforge_runtime::HostKernel;
@@ -100,5 +100,54 @@ fn a_total_has_the_bits_of_the_whole_reduction() {
         // SAFETY: the input has the elements that the blocks make up, the output is one.
         unsafe { program.run(&[x.as_ptr().cast()], &[(&raw mut total).cast()]).unwrap() };
         assert_eq!(total.to_bits(), expected.to_bits());
+    }
+}
+
+/// A tensor of a chain: a matrix of a block, with its strides in elements.
+#[derive(Clone)]
+struct Matrix {
+    place: Place,
+    strides: [usize; 2],
+}
+
+/// Chains of sums of matrices, rows, columns and single elements, some in place: on blocks so large that they run strip by strip.
+#[test]
+fn strips_make_the_block() {
+    for [rows, columns] in [[1, 20_001], [3, 5_000], [700, 33], [130, 130], [9000, 2]] {
+        let meta = |matrix: &Matrix| Meta {
+            dtype: DType::F32,
+            layout: Layout::new((rows, columns).into(), matrix.strides.into(), 0, "test").unwrap(),
+        };
+        let count = rows * columns;
+        let whole = |place| Matrix { place, strides: [columns, 1] };
+        // A matrix, a row, a column, an element; working memory; results, the second of which is read and written.
+        let inputs = [[columns, 1], [0, 1], [1, 0], [0, 0]];
+        let [x, row, column, one] = std::array::from_fn(|i| Matrix { place: Place::Input(i), strides: inputs[i] });
+        let [a, b] = [0, count * 4].map(|offset| whole(Place::Local(offset)));
+        let [y, z] = [0, 1].map(|i| whole(Place::Output(i)));
+        let calls =
+            [[&x, &row, &a], [&a, &one, &b], [&b, &column, &b], [&a, &b, &y], [&z, &b, &z], [&y, &z, &a], [&a, &a, &z]];
+        let operand = |matrix: &Matrix| Operand { place: matrix.place, steps: smallvec![0] };
+        let steps = calls.iter().map(|[left, right, out]| Step {
+            kernels: smallvec![binary("sum", Sum, &meta(left), &meta(right), &meta(out)).unwrap()],
+            inputs: smallvec![operand(left), operand(right)],
+            outputs: smallvec![operand(out)],
+        });
+        let loops = smallvec![Loop { blocks: 1, ragged: false }];
+        let program = Program::new(steps.collect(), None, loops, 8 * count).unwrap();
+
+        let number = |i: usize| (i * 7919 % 1000) as f32;
+        let given: Vec<Vec<f32>> = [count, columns, rows, 1].map(|len| (0..len).map(number).collect()).into();
+        let (mut y_found, mut z_found) = (vec![0f32; count], (0..count).map(number).collect::<Vec<f32>>());
+        let from: Vec<*const u8> = given.iter().map(|x| x.as_ptr().cast()).collect();
+        let to = [y_found.as_mut_ptr().cast(), z_found.as_mut_ptr().cast()];
+        // SAFETY: the tensors are those that the program was made for.
+        unsafe { program.run(&from, &to).unwrap() };
+        for i in 0..count {
+            let a = given[0][i] + given[1][i % columns];
+            let b = a + given[3][0] + given[2][i / columns];
+            let y = a + b;
+            assert_eq!((y_found[i], z_found[i]), (y, 2.0 * (y + (number(i) + b))), "{i} of {rows} x {columns}");
+        }
     }
 }

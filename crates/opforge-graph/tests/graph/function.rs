@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{floats, vec};
+use opforge::autograd::{BackwardOptions, accumulate};
 use opforge::functional::dropout;
 use opforge::{DType, Device, Result, Tensor, Var, no_grad};
 use opforge_graph::Function;
@@ -121,4 +122,48 @@ fn what_would_be_wrong_is_refused() {
         Ok(vec![x[0].matmul(&scaled)?])
     };
     assert!(Function::trace(&[&x], known).is_err(), "its elements alone are known to the graph");
+}
+
+/// A step of training: backward inside of the function, and the update of a weight.
+#[test]
+fn gradients_that_tensors_keep_are_arguments_and_results() {
+    let w = Var::from_tensor(&floats(&[8], 1)).unwrap();
+    let step = |x: &Tensor| {
+        let loss = x.mul(&w)?.sqr()?.sum_all()?;
+        accumulate(&[(loss, None)], None, BackwardOptions::default())?;
+        no_grad(|| w.sub_(&w.grad().expect("backward leaves one").affine(0.1, 0.0)?))
+    };
+    let trace = || Function::trace(&[&floats(&[8], 2)], |x| step(&x[0]).map(|_| Vec::new())).unwrap();
+    let (alone, added) = (trace(), {
+        w.set_grad(Some(&floats(&[8], 3))).unwrap();
+        let added = trace();
+        assert_eq!(vec(&w.grad().unwrap()), vec(&floats(&[8], 3)), "a trace leaves gradients as they are");
+        w.set_grad(None).unwrap();
+        added
+    });
+    assert!(!alone.keeps() && !added.keeps());
+    let begun = w.copy().unwrap();
+    let results = [true, false].map(|is_graph| {
+        no_grad(|| w.copy_from(&begun)).unwrap();
+        w.set_grad(None).unwrap();
+        let mut grads = Vec::new();
+        for seed in 4..10 {
+            let x = floats(&[8], seed);
+            if seed == 7 {
+                w.set_grad(Some(&floats(&[8], 5))).unwrap();
+            }
+            if is_graph {
+                let is_first = w.grad().is_none();
+                let (function, other) = if is_first { (&alone, &added) } else { (&added, &alone) };
+                assert!(function.accepts(&[&x]) && !other.accepts(&[&x]));
+                assert!(other.call(&[&x]).unwrap_err().to_string().contains("keep gradients"));
+                function.call(&[&x]).unwrap();
+            } else {
+                step(&x).unwrap();
+            }
+            grads.push(vec(&w.grad().unwrap()));
+        }
+        (grads, vec(&w))
+    });
+    assert_eq!(results[0], results[1]);
 }

@@ -1,11 +1,13 @@
 //! Blocks of a chain: how large they are, where their tensors lie, and their kernels.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use opforge_cpu::program::{Loop, Operand, Place, Program, Step, Total};
 use opforge_cpu::reduce::ReduceKernel;
 use opforge_runtime::HostKernel;
+use opforge_runtime::parallel::num_threads;
 use smallvec::{SmallVec, smallvec};
 
 use super::axes::{Class, Dims};
@@ -15,9 +17,11 @@ use super::part::Part;
 use crate::operator::Lowering;
 use crate::{Error, Layout, Meta, Result, Shape};
 
-/// What a block's tensors should take together, in bytes: it stays in the second level of cache, and each kernel has some microseconds' work.
-const TARGET: usize = 192 << 10;
-/// What they may take at most.
+/// What a block's tensors should take together, in bytes: they stay in the second level of cache, and each kernel has some microseconds' work.
+const TARGET: RangeInclusive<usize> = 128 << 10..=512 << 10;
+/// Blocks that each thread should have, if they need not be smaller than that.
+const SHARE: usize = 4;
+/// What a block's tensors may take at most.
 pub(super) const LARGEST: usize = 1 << 20;
 /// Tensors in working memory begin at multiples of this.
 const ALIGNMENT: usize = 64;
@@ -65,14 +69,17 @@ pub(super) fn least_bytes(chain: &Chain<'_>) -> usize {
 
 /// Blocks that reach as far along the innermost loops as the cache allows.
 fn choose<'a>(chain: &'a Chain<'a>) -> Sizes<'a> {
-    let mut sizes = Sizes { chain, of: chain.loops.iter().map(|&class| (class, 1)).collect() };
+    let lengths = |of: &dyn Fn(Class) -> usize| chain.loops.iter().map(|&class| (class, of(class))).collect();
+    let whole = Sizes { chain, of: lengths(&|class| chain.axes.len(class)) }.bytes();
+    let target = (whole / (SHARE * num_threads())).clamp(*TARGET.start(), *TARGET.end());
+    let mut sizes = Sizes { chain, of: lengths(&|_| 1) };
     for &class in chain.loops.iter().rev() {
         let (least, len) = (sizes.bytes(), chain.axes.len(class));
         sizes.of.insert(class, len);
-        if sizes.bytes() <= TARGET {
+        if sizes.bytes() <= target {
             continue;
         }
-        let size = (TARGET / least).clamp(1, len);
+        let size = (target / least).clamp(1, len);
         // Whole vectors, and whole cache lines in memory.
         sizes.of.insert(class, if size > 2 * ALIGNMENT { size / ALIGNMENT * ALIGNMENT } else { size });
         break;

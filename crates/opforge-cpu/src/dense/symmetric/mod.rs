@@ -13,7 +13,7 @@ use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
 use super::Failure;
-use super::number::{Number, copied, memory, powers, zeros};
+use super::number::{Number, copied, memory, multiply, powers, zeros};
 use super::place::matrix;
 use super::qr::{BLOCK, apply_blocks};
 use crate::simd::FloatElem;
@@ -53,7 +53,7 @@ pub(super) fn eigen<E: FloatElem + Number>(
     Ok(())
 }
 
-/// Multiplies the lower triangle of columns one after another by a power of two, so that its largest element is as [`ql::exponent`] says; that power.
+/// Multiplies columns one after another by a power of two, so that the largest element of their lower triangle is as [`ql::exponent`] says; that power.
 fn scale<E: FloatElem + Number>(columns: &mut [E], n: usize) -> Result<i32, Failure> {
     let mut largest = 0.0;
     for (j, column) in columns.chunks_exact(n).enumerate() {
@@ -63,9 +63,6 @@ fn scale<E: FloatElem + Number>(columns: &mut [E], n: usize) -> Result<i32, Fail
         return Err(Failure::NotFinite);
     }
     let power = if largest > 0.0 { ql::exponent(size_of::<E>() == 8) - largest.log2().floor() as i32 } else { 0 };
-    let [first, second] = powers(power);
-    for (j, column) in columns.chunks_exact_mut(n).enumerate() {
-        column[j..].iter_mut().for_each(|x| *x = E::of(x.real() * first * second));
-    }
+    multiply(columns, power);
     Ok(power)
 }

@@ -2,6 +2,7 @@
 
 use super::Fold;
 use crate::reduce::Reducer;
+use crate::reduce::plan::Plan;
 use crate::simd::{Int, Integer, Simd};
 use std::marker::PhantomData;
 
@@ -68,6 +69,36 @@ impl<M: IntMath, T: Integer, A: Integer> IntFold<M, T, A> {
     #[inline(always)]
     fn element(self, x: T) -> A {
         self.math.map(A::from_i64(x.to_i64()))
+    }
+}
+
+/// Writes results as integers of another type.
+///
+/// # Safety
+/// `out` is writable for as many elements at this stride.
+#[inline(always)]
+unsafe fn write_each<A: Integer, T>(results: &[A], out: *mut T, stride: usize, element: impl Fn(i64) -> T) {
+    for (i, result) in results.iter().enumerate() {
+        // SAFETY: the caller vouches for it.
+        unsafe { out.add(i * stride).write(element(result.to_i64())) };
+    }
+}
+
+impl<M: IntMath, T: Integer, A: Integer> IntFold<M, T, A> {
+    /// Stores results, `stride` outputs apart.
+    ///
+    /// # Safety
+    /// `out` is writable for as many outputs of the size that `out_size` tells.
+    #[inline(always)]
+    unsafe fn store(self, results: &[A], out: *mut u8, stride: usize) {
+        // SAFETY: outputs are of these types.
+        unsafe {
+            match self.output {
+                IntOutput::Same => write_each(results, out.cast::<T>(), stride, T::from_i64),
+                IntOutput::I64 => write_each(results, out.cast::<i64>(), stride, |value| value),
+                IntOutput::Byte { turned } => write_each(results, out, stride, |value| value as u8 ^ turned),
+            }
+        }
     }
 }
 
@@ -147,17 +178,8 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
     }
     #[inline(always)]
     unsafe fn finish<S: Simd>(self, v: [A; INT_LANES], n: usize, _count: usize, out: *mut u8, out_stride: usize) {
-        for (i, lane) in v[..n].iter().enumerate() {
-            let value = lane.to_i64();
-            // SAFETY: the caller vouches for n outputs of the size that `out_size` tells.
-            unsafe {
-                match self.output {
-                    IntOutput::Same => out.cast::<T>().add(i * out_stride).write(T::from_i64(value)),
-                    IntOutput::I64 => out.cast::<i64>().add(i * out_stride).write(value),
-                    IntOutput::Byte { turned } => out.add(i * out_stride).write(value as u8 ^ turned),
-                }
-            }
-        }
+        // SAFETY: the caller vouches for n outputs.
+        unsafe { self.store(&v[..n], out, out_stride) };
     }
     #[inline(always)]
     fn out_size(self) -> usize {
@@ -181,20 +203,34 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         lanes
     }
 
-    /// By plain loops, each of which leaves one number, as [`fold_block`](Fold::fold_block).
+    /// By plain loops over some rows side by side, so that none of them waits for its end, and results stay in registers.
     #[inline(always)]
-    unsafe fn fold_rows<S: Simd>(self, rows: *const T, step: usize, len: usize) -> Option<[A; INT_LANES]> {
-        if len > SHORT_ROW {
-            return None;
+    unsafe fn complete_rows<S: Simd>(
+        self,
+        (rows, step): (*const T, usize),
+        len: usize,
+        plan: &Plan,
+        (out, out_stride): (*mut u8, usize),
+    ) -> bool {
+        if len > SHORT_ROW || plan.repeats != 1 {
+            return false;
         }
-        let mut folded = self.identity::<S>();
-        for (r, folded) in folded.iter_mut().enumerate() {
+        const TOGETHER: usize = 4;
+        for first in (0..INT_LANES).step_by(TOGETHER) {
+            // SAFETY: there is a row of `len` elements for each lane.
+            let at = |r: usize, i: usize| self.element(unsafe { rows.add((first + r) * step + i).read() });
+            // Variables: the compiler would keep an array in memory.
+            let [mut a, mut b, mut c, mut d] = [self.math.identity(); TOGETHER];
             for i in 0..len {
-                // SAFETY: there is a row of `len` elements for each lane.
-                *folded = self.math.combine(*folded, self.element(unsafe { rows.add(r * step + i).read() }));
+                a = self.math.combine(a, at(0, i));
+                b = self.math.combine(b, at(1, i));
+                c = self.math.combine(c, at(2, i));
+                d = self.math.combine(d, at(3, i));
             }
+            // SAFETY: there is an output for each lane.
+            unsafe { self.store(&[a, b, c, d], out.add(first * out_stride * self.out_size()), out_stride) };
         }
-        Some(folded)
+        true
     }
 
     /// By a plain loop, as [`fold_block`](Fold::fold_block).

@@ -136,6 +136,26 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
         None
     }
 
+    /// [`fold_rows`](Fold::fold_rows) and [`complete`](Fold::complete); false, and nothing is written, where rows are no faster so.
+    ///
+    /// # Safety
+    /// The rows are valid for reading `len` elements, `out` for writing an output for each.
+    #[inline(always)]
+    unsafe fn complete_rows<S: Simd>(
+        self,
+        (rows, step): (*const Self::In, usize),
+        len: usize,
+        plan: &Plan,
+        (out, out_stride): (*mut u8, usize),
+    ) -> bool {
+        // SAFETY: what the caller vouches for.
+        unsafe {
+            let Some(results) = self.fold_rows::<S>(rows, step, len) else { return false };
+            self.complete::<S>(results, Self::lanes::<S>(), plan, out, out_stride);
+        }
+        true
+    }
+
     /// How many blocks are best folded at once where they are read from memory: 1 or [`STREAMS`].
     #[inline(always)]
     fn streams<S: Simd>() -> usize {

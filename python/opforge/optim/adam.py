@@ -62,7 +62,9 @@ class Adam(Optimizer):
         averages(param, grad, state, group)
         square = state["exp_avg_sq"]
         if group["amsgrad"]:
-            square = state["max_exp_avg_sq"].copy_(_C.maximum(state["max_exp_avg_sq"], square))
+            square = _C.maximum(state["max_exp_avg_sq"], square)
+            # What is recorded is not changed in place.
+            state["max_exp_avg_sq"] = square if group["differentiable"] else state["max_exp_avg_sq"].copy_(square)
         scale = (square * (1 / (1 - beta2**step))).sqrt() + group["eps"]
         descend(param, state["exp_avg"], scale, group["lr"] / (1 - beta1**step))
 

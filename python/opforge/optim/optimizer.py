@@ -79,9 +79,9 @@ def start(state, param, *names):
     if not state:
         state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
     if is_compiling():
-        if not isinstance(state["step"], _C.Tensor):
-            state["step"] = _C.tensor(state["step"], dtype=_C.float64)
-        return state["step"].add_(1).double()
+        # In f64 powers of decay rates keep their digits.
+        step = state["step"] = _as_tensor("step", state["step"])
+        return step.add_(1).double()
     state["step"] = int(state["step"]) + 1
     return state["step"]
 

@@ -116,7 +116,7 @@ fn strips_make_the_block() {
     for [rows, columns] in [[1, 20_001], [3, 5_000], [700, 33], [130, 130], [9000, 2]] {
         let meta = |matrix: &Matrix| Meta {
             dtype: DType::F32,
-            layout: Layout::new((rows, columns).into(), matrix.strides.into(), 0, "test").unwrap(),
+            layout: Layout::new((rows, columns).into(), matrix.strides[..].into(), 0, "test").unwrap(),
         };
         let count = rows * columns;
         let whole = |place| Matrix { place, strides: [columns, 1] };

@@ -126,7 +126,8 @@ pub fn pinv_above(A: &Tensor, rcond: Operand<'_>, hermitian: bool) -> Result<Ten
     f::pinv(A, None, Some(rcond), hermitian)
 }
 
-/// [`pinv`](fn@crate::functional::pinv) with a relative tolerance. PyTorch's default, 1e-15, is less than the rounding of f32, of which it leaves inverses.
+/// [`pinv`](fn@crate::functional::pinv) with a relative tolerance, by default that of `pinv`. PyTorch's default, 1e-15, keeps singular values of f32 that are
+/// nothing but rounding errors.
 ///
 /// # Errors
 /// As [`pinv`](fn@crate::functional::pinv).

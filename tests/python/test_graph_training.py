@@ -18,6 +18,8 @@ OPTIMIZERS = {
     "Adadelta": {},
     "RMSprop": {"lr": 0.01, "centered": True, "momentum": 0.5},
     "Rprop": {"lr": 0.01},
+    "NAdam": {"lr": 0.01},
+    "RAdam": {"lr": 0.01, "betas": (0.9, 0.9)},
 }
 
 
@@ -64,7 +66,7 @@ def test_a_step_of_training_is_one_graph(name, clears):
             optimizer.step()
             return loss.detach()
 
-        return [step(x, y).item() for x, y in batches(6)], model, optimizer
+        return [step(x, y).item() for x, y in batches(9)], model, optimizer
 
     (losses, model, optimizer), (want, eager, its) = train(compiled), train(lambda f: f)
     torch.testing.assert_close(torch.tensor(losses), torch.tensor(want), rtol=1e-5, atol=1e-6)

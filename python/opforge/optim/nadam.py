@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .adam import averages
-from .optimizer import Optimizer, check_betas, check_range, implementation, start
+from .optimizer import Optimizer, check_betas, check_range, descend, implementation, multiply, start
 
 
 class NAdam(Optimizer):
@@ -33,7 +33,7 @@ class NAdam(Optimizer):
         grad = averages(param, grad, state, group)
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
-        product = state["mu_product"] = float(state.get("mu_product", 1.0)) * mu
+        product = multiply(state, "mu_product", mu)
         scale = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt() + group["eps"]
-        param.addcdiv_(grad, scale, value=-lr * (1 - mu) / (1 - product))
-        param.addcdiv_(state["exp_avg"], scale, value=-lr * mu_next / (1 - product * mu_next))
+        descend(param, grad, scale, lr * (1 - mu) / (1 - product))
+        descend(param, state["exp_avg"], scale, lr * mu_next / (1 - product * mu_next))

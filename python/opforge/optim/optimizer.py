@@ -86,6 +86,15 @@ def start(state, param, *names):
     return state["step"]
 
 
+def multiply(state, name, factor):
+    """Multiplies a number in `state`, which begins with 1, as [`start`] counts; returns it."""
+    if is_compiling():
+        number = state[name] = _as_tensor(name, state.get(name, 1.0))
+        return number.mul_(factor)
+    state[name] = float(state.get(name, 1.0)) * factor
+    return state[name]
+
+
 def descend(param, direction, scale, rate):
     """Takes `rate * direction / scale` off a parameter. A rate is a number or, as those of graphs are, a tensor."""
     if isinstance(rate, _C.Tensor):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .. import _core as _C
 from .adam import averages
-from .optimizer import Optimizer, check_betas, check_range, implementation, start
+from .optimizer import Optimizer, check_betas, check_range, descend, implementation, start
 
 
 class RAdam(Optimizer):
@@ -34,9 +35,15 @@ class RAdam(Optimizer):
         # rho is the length of the simple moving average that the exponential one stands for.
         rho_inf = 2 / (1 - beta2) - 1
         rho = rho_inf - 2 * step * beta2**step / (1 - beta2**step)
-        if rho > 5.0:
+
+        def rate():
             rectified = ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
-            scale = state["exp_avg_sq"].sqrt() + group["eps"]
-            param.addcdiv_(state["exp_avg"], scale, value=-lr * rectified * (1 - beta2**step) ** 0.5)
+            return lr * rectified * (1 - beta2**step) ** 0.5
+
+        scale, is_defined = state["exp_avg_sq"].sqrt() + group["eps"], rho > 5.0
+        if isinstance(is_defined, _C.Tensor):
+            descend(param, state["exp_avg"], _C.where(is_defined, scale, 1.0), _C.where(is_defined, rate(), lr))
+        elif is_defined:
+            descend(param, state["exp_avg"], scale, rate())
         else:
             param.add_(state["exp_avg"], alpha=-lr)

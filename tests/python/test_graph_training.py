@@ -1,5 +1,7 @@
 """Compiled functions that train: gradients that they find and leave with tensors, and steps of optimizers."""
 
+import warnings
+
 import pytest
 
 import opforge as torch
@@ -275,8 +277,6 @@ def test_gradients_with_a_history_are_those_of_calls_one_by_one():
             (second,) = torch.autograd.grad(w.grad.sum(), w)
             found.append((w.grad.item(), second.item()))
         return found
-
-    import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Compiled functions that give tensors to others: to attributes, caches, gradients of leaves, states of optimizers."""
+"""Compiled functions that give tensors to others: to attributes and caches."""
 
 import warnings
 
@@ -75,34 +75,6 @@ def test_what_is_kept_is_that_of_the_last_call(with_gradients):
             torch.compile(model, fullgraph=True)(torch.ones(2, 2)) if not hasattr(model, "again") else None
             again = model.__dict__.setdefault("again", torch.compile(model, fullgraph=True))
             again(torch.ones(2, 2))
-
-
-@pytest.mark.parametrize("name", ["SGD", "AdamW"])
-def test_a_step_of_training_runs_as_it_is_after_some_calls(name):
-    x, y = torch.randn(6, 4), torch.arange(6) % 3
-
-    def train(compile):
-        torch.manual_seed(0)
-        model = nn.Linear(4, 3)
-        optimizer = getattr(torch.optim, name)(model.parameters(), lr=0.05, weight_decay=0.1)
-
-        @compile
-        def step(x, y):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-            return loss.detach()
-
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*keeps tensors")
-            losses = [step(x, y).item() for _ in range(6)]
-        return losses, [p.tolist() for p in model.parameters()], [p.grad.tolist() for p in model.parameters()]
-
-    def flat(value):
-        return [number for item in value for number in flat(item)] if isinstance(value, (list, tuple)) else [value]
-
-    torch.testing.assert_close(torch.tensor(flat(train(torch.compile))), torch.tensor(flat(train(lambda f: f))))
 
 
 def test_gradients_are_those_of_parameters_whose_data_was_replaced():

@@ -1,7 +1,7 @@
 //! Memory asked for before it is read.
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 /// Bytes of a contiguous run that are worth asking for; the processor goes on by itself.
 pub(crate) const RUN: usize = 2 << 10;
 

@@ -7,7 +7,8 @@ use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::num_threads;
 use smallvec::SmallVec;
 
-use super::steps::{Place, Rooms, Step, Tensors, check, run_steps, tensors};
+use super::steps::{Place, Rooms, Step, Tensors, check, tensors};
+use super::strips::Plans;
 
 /// The first call of a [`Followed`].
 pub struct Product {
@@ -29,7 +30,7 @@ pub struct Followed {
     /// Rows of a matrix.
     rows: usize,
     sizes: Vec<[usize; 2]>,
-    local_bytes: usize,
+    plans: Plans,
     tensors: (usize, usize),
     cost: u64,
 }
@@ -44,7 +45,7 @@ impl Followed {
             return Err(Error::value("program", "product", "another kernel", "one with rectangles"));
         };
         let (sizes, shape) = (rectangles.sizes(), rectangles.shape());
-        let operands = || steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
+        let operands = || steps.iter().flat_map(Step::operands);
         let loops = operands().next().map_or(2, |operand| operand.steps.len());
         if !(2..=3).contains(&loops) || operands().any(|operand| operand.steps.len() != loops) {
             return Err(Error::value("program", "steps", "another number", "one by a row and one by a column"));
@@ -57,21 +58,22 @@ impl Followed {
         let area = |lengths: &[usize]| lengths.iter().product::<usize>() as u64;
         let calls: u64 = steps.iter().map(|step| step.kernels[0].cost()).sum();
         let cost = product.kernel.cost() + calls.saturating_mul(area(&shape).div_ceil(area(&sizes[0]).max(1)));
-        Ok(Followed { product, steps, loops, rows: shape[1].max(1), sizes, local_bytes, tensors, cost })
+        let plans = Plans::new(&steps, sizes.len(), &[], local_bytes);
+        Ok(Followed { product, steps, loops, rows: shape[1].max(1), sizes, plans, tensors, cost })
     }
 }
 
 impl HostKernel for Followed {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         check((inputs.len(), outputs.len()), self.tensors)?;
-        let rooms = Rooms::new(num_threads(), self.local_bytes)?;
+        let rooms = Rooms::new(num_threads(), self.plans.bytes)?;
         let tensors = Tensors { inputs, outputs };
         let then = |at: [usize; 2], size: [usize; 2]| {
             let known = self.sizes.iter().position(|known| *known == size);
             let size = known.ok_or_else(|| Error::msg("a rectangle of a size that was not announced"))?;
             let at = [at[0] / self.rows, at[0] % self.rows, at[1]];
             // SAFETY: the kernels are for rectangles of this size, of the caller's tensors; no other thread has this room or this rectangle.
-            rooms.with(|local| unsafe { run_steps(&self.steps, size, &tensors, local, &at[3 - self.loops..]) })
+            rooms.with(|local| unsafe { self.plans.run((&self.steps, size), &tensors, local, &at[3 - self.loops..]) })
         };
         let own: SmallVec<[*const u8; 4]> = self.product.inputs.iter().map(|&i| inputs[i]).collect();
         let rectangles = self.product.kernel.rectangles().expect("it had them when this was made");

@@ -8,7 +8,9 @@
 //! A reduction of all elements may follow the calls. It is computed by the parts in which its kernel always computes ([`ReduceKernel::parts`]), so
 //! the bits are the same too.
 
+mod ahead;
 mod followed;
+mod group;
 pub mod sequence;
 mod steps;
 mod strips;
@@ -28,7 +30,7 @@ use crate::reduce::ReduceKernel;
 pub use followed::{Followed, Product};
 pub use steps::{Operand, Place, Step};
 use steps::{Rooms, Tensors};
-use strips::Run;
+use strips::Plans;
 
 /// Nanoseconds of work that are worth a thread's while.
 const GRAIN_NS: u64 = 20_000;
@@ -55,11 +57,9 @@ pub struct Total {
 /// A program: its calls in order, run for each block of the loops, outermost first.
 pub struct Program {
     steps: Vec<Step>,
-    /// How blocks of each size run.
-    runs: Vec<Vec<Run>>,
+    plans: Plans,
     total: Option<Total>,
     loops: SmallVec<[Loop; 4]>,
-    local_bytes: usize,
     inputs: usize,
     outputs: usize,
     /// Blocks that a thread takes at a time.
@@ -92,10 +92,8 @@ impl Program {
         let grain = (GRAIN_NS / block.max(1)).max(1) as usize;
         let cost = block.saturating_mul(blocks as u64) + total.as_ref().map_or(0, |total| total.kernel.cost());
         let read_after: Vec<Place> = total.iter().map(|total| total.input.place).collect();
-        let plans = (0..=ragged).map(|size| strips::plan(&steps, size, &read_after, local_bytes));
-        let (runs, rooms): (Vec<Vec<Run>>, Vec<usize>) = plans.unzip();
-        let local_bytes = local_bytes + rooms.into_iter().max().unwrap_or(0);
-        Ok(Program { steps, runs, total, loops, local_bytes, inputs, outputs, grain, cost })
+        let plans = Plans::new(&steps, 1 + ragged, &read_after, local_bytes);
+        Ok(Program { steps, plans, total, loops, inputs, outputs, grain, cost })
     }
 
     /// Runs the calls on some of the blocks, with working memory at `local` and that of the total's partial results.
@@ -113,7 +111,7 @@ impl Program {
         for block in blocks {
             let size = usize::from(self.locate(block, &mut at));
             // SAFETY: the kernels were prepared for the blocks of these tensors, whose places these are.
-            unsafe { strips::run(&self.runs[size], (&self.steps, size), tensors, local, &at)? };
+            unsafe { self.plans.run((&self.steps, size), tensors, local, &at)? };
             if let Some(total) = &self.total {
                 let elements = tensors.address(&total.input, local, &at);
                 // SAFETY: the block is the part of this number, and the calls have written its elements.
@@ -147,7 +145,7 @@ impl HostKernel for Program {
         let blocks: usize = self.loops.iter().map(|l| l.blocks).product();
         // All memory is taken before anything is written. The kernels use their threads' scratch memory themselves.
         let threads = num_threads().min(blocks.div_ceil(self.grain)).max(1);
-        let rooms = Rooms::new(threads, self.local_bytes)?;
+        let rooms = Rooms::new(threads, self.plans.bytes)?;
         try_parallel_for(blocks, self.grain, |blocks| {
             // SAFETY: the addresses are the caller's; each range of blocks has working memory of its own.
             rooms.with(|local| unsafe { self.run_blocks(&tensors, partial.get(), local, blocks) })

@@ -58,25 +58,10 @@ impl Tensors<'_> {
     }
 }
 
-/// Runs the calls in order on a block: of which size it is, and where it is along each loop.
+/// Runs a call on a block: of which size it is, and where it is along each loop.
 ///
 /// # Safety
-/// The kernels of this size were prepared for the blocks of these tensors; `local` has the program's working memory, which nobody else uses.
-pub(super) unsafe fn run_steps(
-    steps: &[Step],
-    size: usize,
-    tensors: &Tensors<'_>,
-    local: *mut u8,
-    at: &[usize],
-) -> Result<()> {
-    // SAFETY: as the caller vouches.
-    steps.iter().try_for_each(|step| unsafe { run_step(step, size, tensors, local, at) })
-}
-
-/// Runs one call.
-///
-/// # Safety
-/// As [`run_steps`].
+/// The kernel of this size was prepared for the blocks of these tensors; `local` has the program's working memory, which nobody else uses.
 pub(super) unsafe fn run_step(
     step: &Step,
     size: usize,

@@ -36,8 +36,8 @@ pub(super) struct Call {
     /// Which step it is.
     number: usize,
     /// Where operands lie that only pass between calls of the group: in every strip there, instead of their places.
-    pub rooms: [Option<usize>; 4],
-    /// Bytes from a row of strips, and from a column, to the next of each.
+    rooms: [Option<usize>; 4],
+    /// Bytes from a row of strips, and from a column, to the next of each; 0 in rooms.
     pub moves: [[isize; 2]; 4],
     /// Bytes from a row to the next of each.
     rows: [isize; 4],
